@@ -67,6 +67,14 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
     """Call a host function for its effect and result, as often as the program says.
 
     Args: as for `pure_callback`; `ordered`: keep the order among ordered callbacks.
+
+    >>> from xfront.experimental import io_callback
+    >>> seen, kind = [], xfront.ShapeDtypeStruct((), np.int32)
+    >>> def note(x):
+    ...     seen.append(int(x))
+    ...     return x + 1
+    >>> xfront.jit(lambda x: io_callback(note, kind, x))(jnp.int32(1)), seen
+    (Array(2, dtype=int32), [1])
     """
     at_home("io_callback", sharding, "sharding")
     return _call("io", callback, result_shape_dtypes, args, kwargs, ordered, None)
@@ -78,6 +86,12 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
     """Call a host function for its effect alone; it has no part in derivatives.
 
     Args: as for `io_callback`; `partitioned`: False, arrays being on one device.
+
+    >>> seen = []
+    >>> result = xfront.jit(lambda x: xfront.debug.callback(seen.append, x + 1))(1.0)
+    >>> xfront.effects_barrier()
+    >>> seen
+    [array(2., dtype=float32)]
     """
     only("debug_callback", False, "arrays are on one device", partitioned=partitioned)
     _call("debug", callback, (), args, kwargs, ordered, None)

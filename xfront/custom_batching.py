@@ -14,6 +14,12 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
 
     Under nested `vmap`s each becomes a loop. Use it for functions that do not batch (a callback
     that takes one example) or whose batch needs too much memory.
+
+    >>> @custom_batching.sequential_vmap
+    ... def total(x):
+    ...     return x.sum()
+    >>> xfront.vmap(total)(jnp.array([[1., 2.], [3., 4.]]))
+    Array([3., 7.], dtype=float32)
     """
     made = custom_vmap(f)
 

@@ -15,6 +15,13 @@ class GatherDimensionNumbers(NamedTuple):
       collapsed_slice_dims: axes of the operand of slice size 1 that the result lacks, ascending.
       start_index_map: for each element of an index vector its axis of the operand.
       operand_batching_dims, start_indices_batching_dims: axes of operand and indices in step.
+
+    >>> rows = lax.GatherDimensionNumbers(
+    ...     offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
+    >>> x = jnp.array([[1, 2], [3, 4], [5, 6]])
+    >>> lax.gather(x, jnp.array([[2], [0]]), rows, slice_sizes=(1, 2))
+    Array([[5, 6],
+           [1, 2]], dtype=int32)
     """
 
     offset_dims: tuple[int, ...]
@@ -25,7 +32,15 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """As `GatherDimensionNumbers`, with a scatter's updates in place of a gather's result."""
+    """As `GatherDimensionNumbers`, with a scatter's updates in place of a gather's result.
+
+    >>> rows = lax.ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(0,),
+    ...                                    scatter_dims_to_operand_dims=(0,))
+    >>> lax.scatter_add(jnp.zeros((3, 2)), jnp.array([[2], [2]]), jnp.ones((2, 2)), rows)
+    Array([[0., 0.],
+           [0., 0.],
+           [2., 2.]], dtype=float32)
+    """
 
     update_window_dims: Sequence[int]
     inserted_window_dims: Sequence[int]
@@ -39,6 +54,10 @@ class GatherScatterMode(enum.Enum):
 
     CLIP moves the slice inside; FILL_OR_DROP gives a fill value, or leaves an update out;
     PROMISE_IN_BOUNDS promises that no slice lies outside. ONE_HOT is FILL_OR_DROP.
+
+    >>> x = jnp.array([1., 2., 3.])
+    >>> x.at[5].get(mode=lax.GatherScatterMode.CLIP)
+    Array(3., dtype=float32)
     """
 
     CLIP = enum.auto()
@@ -66,7 +85,12 @@ _MODES = {None: GatherScatterMode.FILL_OR_DROP, "fill": GatherScatterMode.FILL_O
 
 class ConvDimensionNumbers(NamedTuple):
     """Axes of input (batch, feature, *spatial), filter (output feature, input feature, *spatial)
-    and result (batch, feature, *spatial)."""
+    and result (batch, feature, *spatial).
+
+    >>> shapes, layouts = ((1, 8, 8, 3), (5, 5, 3, 4)), ("NHWC", "HWIO", "NHWC")
+    >>> lax.conv_dimension_numbers(*shapes, layouts).rhs_spec
+    (3, 2, 0, 1)
+    """
 
     lhs_spec: Sequence[int]
     rhs_spec: Sequence[int]

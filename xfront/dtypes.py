@@ -129,11 +129,19 @@ single, double, csingle, cdouble = float32, float64, complex64, complex128
 
 
 class extended(np.generic):
-    """Kind of the dtypes that NumPy does not know."""
+    """Kind of the dtypes that NumPy does not know.
+
+    >>> jnp.issubdtype(xfront.random.key(0).dtype, xfront.dtypes.extended)
+    True
+    """
 
 
 class prng_key(extended):
-    """Kind of the dtypes of typed random keys."""
+    """Kind of the dtypes of typed random keys.
+
+    >>> jnp.issubdtype(xfront.random.key(0).dtype, xfront.dtypes.prng_key)
+    True
+    """
 
 
 class KeyDType:
@@ -252,6 +260,9 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
       dtype: anything that stands for a dtype; None for the default float.
       allow_extended_dtype: let key types pass.
     Raises: TypeError where `dtype` is no dtype; ValueError for a key type that may not pass.
+
+    >>> xfront.dtypes.canonicalize_dtype("float64")
+    dtype('float32')
     """
     found = as_dtype(dtype)
     if is_extended(found):
@@ -344,7 +355,11 @@ for _made in SCALAR_TYPES.values():
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """Bits that an element takes in an array on a device: 4 for `int4`."""
+    """Bits that an element takes in an array on a device: 4 for `int4`.
+
+    >>> xfront.dtypes.itemsize_bits("int4"), xfront.dtypes.itemsize_bits("float32")
+    (4, 32)
+    """
     found = as_dtype(dtype)
     if is_extended(found):
         return 8 * found.itemsize
@@ -355,7 +370,11 @@ def itemsize_bits(dtype: Any) -> int:
 
 def scalar_type_of(x: Any) -> type:
     """The Python scalar class of a value's kind: `bool`, `int`, `float` or `complex`. TypeError
-    where the value is no number."""
+    where the value is no number.
+
+    >>> xfront.dtypes.scalar_type_of(jnp.ones(2)), xfront.dtypes.scalar_type_of(True)
+    (<class 'float'>, <class 'bool'>)
+    """
     if type(x) in _KINDS.values():
         return type(x)
     dtype = getattr(x, "dtype", None)

@@ -21,14 +21,22 @@ def _described(what: Any, sentence: str) -> str:
 
 
 class JAXTypeError(TypeError):
-    """A value of the wrong kind; base of the errors about tracers."""
+    """A value of the wrong kind; base of the errors about tracers.
+
+    >>> issubclass(xfront.errors.TracerBoolConversionError, xfront.errors.JAXTypeError)
+    True
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
 
 
 class JAXIndexError(IndexError):
-    """An index of the wrong kind."""
+    """An index of the wrong kind.
+
+    >>> isinstance(xfront.errors.JAXIndexError("an index"), IndexError)
+    True
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -40,6 +48,11 @@ class ConcretizationTypeError(JAXTypeError):
     Inside `jit`, `vmap` and the like an array has no value yet. What Python must know while
     tracing (a shape, an axis, a branch) has to come from static arguments
     (`jit(f, static_argnums=…)`) or from shapes.
+
+    >>> xfront.jit(jnp.arange)(3)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    xfront.errors.ConcretizationTypeError: A known value is needed here, but this one is...
     """
 
     def __init__(self, tracer: Any, context: str = "") -> None:
@@ -52,6 +65,11 @@ class NonConcreteBooleanIndexError(JAXIndexError):
 
     Write `where(mask, x, fill)`, or give the shape: `nonzero(mask, size=n)`. An update
     `x.at[mask].set(value)` needs no known mask where the value's shape does not depend on it.
+
+    >>> xfront.jit(lambda x: x[x > 0])(jnp.arange(3))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    xfront.errors.NonConcreteBooleanIndexError: A boolean index must be known while...
     """
 
     def __init__(self, tracer: Any, *, instead: str = "") -> None:
@@ -69,6 +87,11 @@ class TracerArrayConversionError(JAXTypeError):
 
     Use `xfront.numpy` in place of `numpy` there, or `pure_callback` to run NumPy when the program
     runs.
+
+    >>> xfront.jit(lambda x: np.sin(x))(1.0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    xfront.errors.TracerArrayConversionError: numpy.asarray() needs the value, but it is...
     """
 
     def __init__(self, tracer: Any) -> None:
@@ -79,6 +102,11 @@ class TracerIntegerConversionError(JAXTypeError):
     """A traced value was used as a Python integer, for instance to index a list or as a shape.
 
     Make the argument static, or index an array instead of a list.
+
+    >>> xfront.jit(lambda n: [1, 2, 3][n])(1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    xfront.errors.TracerIntegerConversionError: Python needs an integer (the index of a...
     """
 
     def __init__(self, tracer: Any) -> None:
@@ -89,6 +117,11 @@ class TracerBoolConversionError(ConcretizationTypeError):
     """Python asked a traced value whether it is true, for instance in `if` or `while`.
 
     Write `where`, `lax.cond` or `lax.while_loop`, or make the argument static.
+
+    >>> xfront.jit(lambda x: x if x > 0 else -x)(1.0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    xfront.errors.TracerBoolConversionError: Python needs to know whether a value is true...
     """
 
     def __init__(self, tracer: Any) -> None:
@@ -99,14 +132,30 @@ class TracerBoolConversionError(ConcretizationTypeError):
 
 class UnexpectedTracerError(JAXTypeError):
     """A traced value was used after its trace had ended: it leaked through a global, an attribute
-    or a generator. Return it from the traced function instead."""
+    or a generator. Return it from the traced function instead.
+
+    >>> leaked = []
+    >>> result = xfront.jit(lambda x: leaked.append(x))(1.0)
+    >>> leaked[0] + 1  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    xfront.errors.UnexpectedTracerError: a tracer of type f32[] escaped from a function...
+    """
 
     def __init__(self, msg: str) -> None:
         super().__init__(msg)
 
 
 class KeyReuseError(JAXTypeError):
-    """A random key was consumed twice; split it with `random.split` first."""
+    """A random key was consumed twice; split it with `random.split` first.
+
+    >>> key = xfront.random.key(0)
+    >>> with xfront.debug_key_reuse(True):  # doctest: +ELLIPSIS
+    ...     numbers = xfront.random.normal(key), xfront.random.normal(key)
+    Traceback (most recent call last):
+        ...
+    xfront.errors.KeyReuseError: Previously-consumed key passed to normal at index 0; split...
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -114,12 +163,24 @@ class KeyReuseError(JAXTypeError):
 
 class BroadcastError(TypeError, ValueError):
     """Shapes that do not broadcast together. JAX raises TypeError in operators and ValueError in
-    `where`, `broadcast_shapes` and the like, as NumPy does."""
+    `where`, `broadcast_shapes` and the like, as NumPy does.
+
+    >>> jnp.ones(2) + jnp.ones(3)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    xfront.errors.BroadcastError: add: shapes (2,), (3,) do not broadcast: axis -1 has...
+    """
 
 
 class IndexBroadcastError(IndexError, ValueError):
     """Index arrays that do not broadcast together: an IndexError as NumPy's, a ValueError as
-    JAX's."""
+    JAX's.
+
+    >>> jnp.ones((3, 3))[jnp.arange(2), jnp.arange(3)]
+    Traceback (most recent call last):
+        ...
+    xfront.errors.IndexBroadcastError: index arrays do not broadcast together: [(2,), (3,)]
+    """
 
 
 class JaxprTypeError(TypeError):

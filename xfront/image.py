@@ -17,7 +17,13 @@ from .tracebacks import front_door
 
 
 class ResizeMethod(enum.Enum):
-    """How values between pixels are found; `from_string` knows more names."""
+    """How values between pixels are found; `from_string` knows more names.
+
+    >>> ResizeMethod.from_string("bilinear")
+    <ResizeMethod.LINEAR: 1>
+    >>> resize(jnp.array([0., 4.]), (4,), ResizeMethod.NEAREST)
+    Array([0., 0., 4., 4.], dtype=float32)
+    """
 
     NEAREST = 0
     LINEAR = 1

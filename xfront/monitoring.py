@@ -34,63 +34,183 @@ def _unregister(kind: str, callback: Callable[..., None]) -> None:
 
 
 def record_event(event: str, **kwargs: str | int) -> None:
-    """Tell the listeners of an event; `kwargs` say more about it."""
+    """Tell the listeners of an event; `kwargs` say more about it.
+
+    >>> seen = []
+    >>> def listen(event, **more):
+    ...     seen.append((event, more))
+    >>> monitoring.register_event_listener(listen)
+    >>> monitoring.record_event("/model/loaded", layers=3)
+    >>> monitoring.unregister_event_listener(listen)
+    >>> seen
+    [('/model/loaded', {'layers': 3})]
+    """
     _tell(_EVENTS, event, **kwargs)
 
 
 def record_event_duration_secs(event: str, duration: float, **kwargs: str | int) -> None:
-    """Tell the listeners how long an event took, in seconds."""
+    """Tell the listeners how long an event took, in seconds.
+
+    >>> seen = []
+    >>> def listen(event, secs, **more):
+    ...     seen.append((event, secs, more))
+    >>> monitoring.register_event_duration_secs_listener(listen)
+    >>> monitoring.record_event_duration_secs("/model/load", 0.5, layers=3)
+    >>> monitoring.unregister_event_duration_listener(listen)
+    >>> seen
+    [('/model/load', 0.5, {'layers': 3})]
+    """
     _tell(_DURATIONS, event, duration, **kwargs)
 
 
 def record_event_time_span(event: str, start_time: float, end_time: float,
                            **kwargs: str | int) -> None:
-    """Tell the listeners when an event began and ended, in seconds since the epoch."""
+    """Tell the listeners when an event began and ended, in seconds since the epoch.
+
+    >>> seen = []
+    >>> def listen(event, start, end, **more):
+    ...     seen.append((event, start, end, more))
+    >>> monitoring.register_event_time_span_listener(listen)
+    >>> monitoring.record_event_time_span("/model/load", 1.0, 1.5)
+    >>> monitoring.unregister_event_time_span_listener(listen)
+    >>> seen
+    [('/model/load', 1.0, 1.5, {})]
+    """
     _tell(_SPANS, event, start_time, end_time, **kwargs)
 
 
 def record_scalar(event: str, value: float, **kwargs: str | int) -> None:
-    """Tell the listeners of a number that was measured."""
+    """Tell the listeners of a number that was measured.
+
+    >>> seen = []
+    >>> def listen(event, value, **more):
+    ...     seen.append((event, value, more))
+    >>> monitoring.register_scalar_listener(listen)
+    >>> monitoring.record_scalar("/model/loss", 0.25)
+    >>> monitoring.unregister_scalar_listener(listen)
+    >>> seen
+    [('/model/loss', 0.25, {})]
+    """
     _tell(_SCALARS, event, value, **kwargs)
 
 
 def register_event_listener(callback: Callable[..., None]) -> None:
-    """Have `callback(event, **kwargs)` called at each `record_event`."""
+    """Have `callback(event, **kwargs)` called at each `record_event`.
+
+    >>> seen = []
+    >>> def listen(event, **more):
+    ...     seen.append((event, more))
+    >>> monitoring.register_event_listener(listen)
+    >>> monitoring.record_event("/model/loaded", layers=3)
+    >>> monitoring.unregister_event_listener(listen)
+    >>> seen
+    [('/model/loaded', {'layers': 3})]
+    """
     _register(_EVENTS, callback)
 
 
 def register_event_duration_secs_listener(callback: Callable[..., None]) -> None:
-    """Have `callback(event, duration, **kwargs)` called at each `record_event_duration_secs`."""
+    """Have `callback(event, duration, **kwargs)` called at each `record_event_duration_secs`.
+
+    >>> seen = []
+    >>> def listen(event, secs, **more):
+    ...     seen.append((event, secs, more))
+    >>> monitoring.register_event_duration_secs_listener(listen)
+    >>> monitoring.record_event_duration_secs("/model/load", 0.5, layers=3)
+    >>> monitoring.unregister_event_duration_listener(listen)
+    >>> seen
+    [('/model/load', 0.5, {'layers': 3})]
+    """
     _register(_DURATIONS, callback)
 
 
 def register_event_time_span_listener(callback: Callable[..., None]) -> None:
-    """Have `callback(event, start, end, **kwargs)` called at each `record_event_time_span`."""
+    """Have `callback(event, start, end, **kwargs)` called at each `record_event_time_span`.
+
+    >>> seen = []
+    >>> def listen(event, start, end, **more):
+    ...     seen.append((event, start, end, more))
+    >>> monitoring.register_event_time_span_listener(listen)
+    >>> monitoring.record_event_time_span("/model/load", 1.0, 1.5)
+    >>> monitoring.unregister_event_time_span_listener(listen)
+    >>> seen
+    [('/model/load', 1.0, 1.5, {})]
+    """
     _register(_SPANS, callback)
 
 
 def register_scalar_listener(callback: Callable[..., None]) -> None:
-    """Have `callback(event, value, **kwargs)` called at each `record_scalar`."""
+    """Have `callback(event, value, **kwargs)` called at each `record_scalar`.
+
+    >>> seen = []
+    >>> def listen(event, value, **more):
+    ...     seen.append((event, value, more))
+    >>> monitoring.register_scalar_listener(listen)
+    >>> monitoring.record_scalar("/model/loss", 0.25)
+    >>> monitoring.unregister_scalar_listener(listen)
+    >>> seen
+    [('/model/loss', 0.25, {})]
+    """
     _register(_SCALARS, callback)
 
 
 def unregister_event_listener(callback: Callable[..., None]) -> None:
-    """Stop calling a listener of events. Raises: ValueError where it is not registered."""
+    """Stop calling a listener of events. Raises: ValueError where it is not registered.
+
+    >>> seen = []
+    >>> def listen(event, **more):
+    ...     seen.append((event, more))
+    >>> monitoring.register_event_listener(listen)
+    >>> monitoring.record_event("/model/loaded", layers=3)
+    >>> monitoring.unregister_event_listener(listen)
+    >>> seen
+    [('/model/loaded', {'layers': 3})]
+    """
     _unregister(_EVENTS, callback)
 
 
 def unregister_event_duration_listener(callback: Callable[..., None]) -> None:
-    """Stop calling a listener of durations. Raises: ValueError where it is not registered."""
+    """Stop calling a listener of durations. Raises: ValueError where it is not registered.
+
+    >>> seen = []
+    >>> def listen(event, secs, **more):
+    ...     seen.append((event, secs, more))
+    >>> monitoring.register_event_duration_secs_listener(listen)
+    >>> monitoring.record_event_duration_secs("/model/load", 0.5, layers=3)
+    >>> monitoring.unregister_event_duration_listener(listen)
+    >>> seen
+    [('/model/load', 0.5, {'layers': 3})]
+    """
     _unregister(_DURATIONS, callback)
 
 
 def unregister_event_time_span_listener(callback: Callable[..., None]) -> None:
-    """Stop calling a listener of time spans. Raises: ValueError where it is not registered."""
+    """Stop calling a listener of time spans. Raises: ValueError where it is not registered.
+
+    >>> seen = []
+    >>> def listen(event, start, end, **more):
+    ...     seen.append((event, start, end, more))
+    >>> monitoring.register_event_time_span_listener(listen)
+    >>> monitoring.record_event_time_span("/model/load", 1.0, 1.5)
+    >>> monitoring.unregister_event_time_span_listener(listen)
+    >>> seen
+    [('/model/load', 1.0, 1.5, {})]
+    """
     _unregister(_SPANS, callback)
 
 
 def unregister_scalar_listener(callback: Callable[..., None]) -> None:
-    """Stop calling a listener of scalars. Raises: ValueError where it is not registered."""
+    """Stop calling a listener of scalars. Raises: ValueError where it is not registered.
+
+    >>> seen = []
+    >>> def listen(event, value, **more):
+    ...     seen.append((event, value, more))
+    >>> monitoring.register_scalar_listener(listen)
+    >>> monitoring.record_scalar("/model/loss", 0.25)
+    >>> monitoring.unregister_scalar_listener(listen)
+    >>> seen
+    [('/model/loss', 0.25, {})]
+    """
     _unregister(_SCALARS, callback)
 
 

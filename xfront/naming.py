@@ -48,7 +48,12 @@ class named_scope:
 
 
 def named_call(fun: F, *, name: str | None = None) -> F:
-    """`fun`, run under a `named_scope` of its own name or of `name`."""
+    """`fun`, run under a `named_scope` of its own name or of `name`.
+
+    >>> f = xfront.named_call(jnp.sin, name="wave")
+    >>> "wave" in xfront.jit(f).lower(0.5).as_text(debug_info=True)
+    True
+    """
     if not callable(fun):
         raise TypeError(f"named_call: expected a function, got {fun!r}")
     return named_scope(name or getattr(fun, "__name__", type(fun).__name__))(fun)

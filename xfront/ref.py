@@ -62,7 +62,13 @@ def _only_default(name: str, memory_space: Any, kind: Any) -> None:
 
 
 def empty_ref(ty: Array | ShapeDtypeStruct, *, memory_space: None = None) -> Ref:
-    """A reference of a shape and dtype; it refers to zeros until it is written."""
+    """A reference of a shape and dtype; it refers to zeros until it is written.
+
+    >>> ref = xfront.empty_ref(xfront.ShapeDtypeStruct((2,), jnp.float32))
+    >>> ref[0] = 3
+    >>> ref[...]
+    Array([3., 0.], dtype=float32)
+    """
     from .numpy import zeros
 
     _only_default("empty_ref", memory_space, None)
@@ -74,6 +80,11 @@ def freeze(ref: Ref) -> Array:
     """The array that a reference refers to; the reference cannot be used afterwards.
 
     Raises: TypeError where it is no reference; ValueError where it was frozen before.
+
+    >>> ref = xfront.new_ref(jnp.array([1., 2.]))
+    >>> ref[0] = 5
+    >>> xfront.freeze(ref)
+    Array([5., 2.], dtype=float32)
     """
     _checked("freeze", ref)
     ref.refuse_frozen("freeze")
@@ -85,7 +96,15 @@ def freeze(ref: Ref) -> Array:
 
 
 def free_ref(ref: Ref) -> None:
-    """End the use of a reference. Raises: as `freeze`."""
+    """End the use of a reference. Raises: as `freeze`.
+
+    >>> ref = xfront.new_ref(1.0)
+    >>> xfront.free_ref(ref)
+    >>> ref[...]
+    Traceback (most recent call last):
+        ...
+    ValueError: get: the reference was frozen; use the array that freeze gave
+    """
     freeze(ref)
 
 
@@ -97,25 +116,46 @@ def _checked(name: str, ref: Any) -> Ref:
 
 @front_door
 def get(ref: Ref, idx: Any = ...) -> Any:
-    """The elements at an index: `ref[idx]`."""
+    """The elements at an index: `ref[idx]`.
+
+    >>> ref.get(xfront.new_ref(jnp.array([1., 2.])), 1)
+    Array(2., dtype=float32)
+    """
     return _checked("get", ref)[_index(idx)]
 
 
 @front_door
 def set(ref: Ref, idx: Any, value: Any) -> None:
-    """Write the elements at an index: `ref[idx] = value`."""
+    """Write the elements at an index: `ref[idx] = value`.
+
+    >>> x = xfront.new_ref(jnp.array([1., 2.]))
+    >>> ref.set(x, 0, 5.0)
+    >>> x[...]
+    Array([5., 2.], dtype=float32)
+    """
     _checked("set", ref)[_index(idx)] = value
 
 
 @front_door
 def swap(ref: Ref, idx: Any, value: Any) -> Any:
-    """Write the elements at an index; return the elements that were there before."""
+    """Write the elements at an index; return the elements that were there before.
+
+    >>> x = xfront.new_ref(jnp.array([1., 2.]))
+    >>> ref.swap(x, 0, 5.0), x[...]
+    (Array(1., dtype=float32), Array([5., 2.], dtype=float32))
+    """
     return exchange(_checked("swap", ref), _index(idx), value, "swap")
 
 
 @front_door
 def addupdate(ref: Ref, idx: Any, x: Any) -> None:
-    """Add to the elements at an index: `ref[idx] += x`."""
+    """Add to the elements at an index: `ref[idx] += x`.
+
+    >>> x = xfront.new_ref(jnp.array([1., 2.]))
+    >>> ref.addupdate(x, 0, 5.0)
+    >>> x[...]
+    Array([6., 2.], dtype=float32)
+    """
     _checked("addupdate", ref).addupdate(x, _index(idx))
 
 

@@ -35,6 +35,8 @@ def check_grads(f: Callable[..., Any], args: Sequence[Any], order: int,
       eps: step of the differences; by default 1e-4, of float16 0.1 and of bfloat16 0.125.
     Raises: AssertionError where a derivative differs; ValueError for an unknown mode.
     Source: Press et al., "Numerical Recipes", 5.7 (step of a central difference).
+
+    >>> test_util.check_grads(jnp.sin, (0.5,), order=2)
     """
     modes = (modes,) if isinstance(modes, str) else tuple(modes)
     if unknown := set(modes) - {"fwd", "rev"}:
@@ -62,6 +64,8 @@ def check_jvp(f: Callable[..., Any], f_jvp: Callable[..., Any], args: Sequence[A
 
     Args: as for `check_grads`; `err_msg` begins the message.
     Raises: AssertionError.
+
+    >>> test_util.check_jvp(jnp.sin, lambda p, t: xfront.jvp(jnp.sin, p, t), (0.5,))
     """
     args = tree_map(asarray, tuple(args))
     tangents = tuple(_directions(args, 0))
@@ -78,6 +82,8 @@ def check_vjp(f: Callable[..., Any], f_vjp: Callable[..., Any], args: Sequence[A
     The product of a cotangent with the difference along a direction is compared with that of the
     pulled back cotangent with the direction. Args: as for `check_grads`; `err_msg` begins the
     message. Raises: AssertionError.
+
+    >>> test_util.check_vjp(jnp.sin, lambda x: xfront.vjp(jnp.sin, x), (0.5,))
     """
     args = tree_map(asarray, tuple(args))
     value, pullback = f_vjp(*args)

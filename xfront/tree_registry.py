@@ -18,7 +18,11 @@ default_registry.__name__, default_registry.__module__ = "default_registry", "xf
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
-    """The children of a node with their keys, and its aux data; ValueError for a leaf."""
+    """The children of a node with their keys, and its aux data; ValueError for a leaf.
+
+    >>> flatten_one_level_with_keys({"a": 1, "b": [2, 3]})
+    (((DictKey(key='a'), 1), (DictKey(key='b'), [2, 3])), ('a', 'b'))
+    """
     found = default_registry.flatten_one_level_with_keys(tree)
     if found is None:
         raise ValueError(f"an object of {type(tree)} is a leaf, it cannot be flattened one level")

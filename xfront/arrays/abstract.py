@@ -31,7 +31,11 @@ def _ir_type(shape: tuple[int, ...], dtype: Any) -> TensorType | None:
 class AbstractArray:
     """Type of an array: `shape`, NumPy `dtype`, `weak_type`; `ndim` and `size` follow; on meshes
     with explicit axes also how these divide it. Interned, so that types made by
-    `AbstractArray(...)` usually compare by identity; immutable."""
+    `AbstractArray(...)` usually compare by identity; immutable.
+
+    >>> hijax.ShapedArray((2, 3), np.float32)
+    ShapedArray(float32[2,3])
+    """
 
     __slots__ = ("__weakref__", "_varies", "dtype", "ir", "ndim", "shape", "size", "weak_type")
 

@@ -38,6 +38,9 @@ class Layout:
       tiling: sizes of the tiles into which the innermost dimensions are divided; None: those of
         the platform.
       sub_byte_element_size_in_bits: how many bits a narrow element takes; 0: as the platform does.
+
+    >>> jnp.ones((2, 3)).format.layout.major_to_minor
+    (0, 1)
     """
 
     AUTO = AUTO
@@ -93,6 +96,11 @@ class Format:
       sharding: where an array lies; None: anywhere.
     Raises: TypeError for what is none of these; ValueError where a Layout has no sharding beside
       it.
+
+    >>> x = jnp.ones((2, 3))
+    >>> columns = layout.Format(layout.Layout((1, 0)), x.sharding)
+    >>> columns.layout.major_to_minor, x.format.layout.major_to_minor
+    ((1, 0), (0, 1))
     """
 
     __slots__ = ("layout", "sharding")

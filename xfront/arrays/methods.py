@@ -247,7 +247,12 @@ def _deepcopy(x: ArrayImpl, memo: dict | None) -> ArrayImpl:
 
 class Shard:
     """The part of an array on one device: `device`, `index` (slices of the global array),
-    `replica_id`, and `data`, an array on that device or None where another process drives it."""
+    `replica_id`, and `data`, an array on that device or None where another process drives it.
+
+    >>> shard, = jnp.array([1., 2.]).addressable_shards
+    >>> shard.index, shard.data
+    ((slice(None, None, None),), Array([1., 2.], dtype=float32))
+    """
 
     __slots__ = ("_data", "device", "index", "replica_id")
 

@@ -25,7 +25,15 @@ mode_state = make_state("numpy_dtype_promotion", "standard")
 
 
 class TypePromotionError(ValueError):
-    """The dtypes of the values have no common dtype, or none that the mode of promotion allows."""
+    """The dtypes of the values have no common dtype, or none that the mode of promotion allows.
+
+    >>> with xfront.numpy_dtype_promotion("strict"):
+    ...     try:
+    ...         jnp.ones(2, "int32") + jnp.ones(2)
+    ...     except xfront.dtypes.TypePromotionError as error:
+    ...         print(str(error).partition(" have")[0])
+    Input dtypes float32 and int32
+    """
 
 
 _NARROW_INTS = ("int2", "int4", "uint2", "uint4")

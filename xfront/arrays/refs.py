@@ -16,7 +16,11 @@ from .keys import key_dtype
 
 
 class AbstractRef:
-    """The type of a reference; `inner_aval` is that of what it refers to."""
+    """The type of a reference; `inner_aval` is that of what it refers to.
+
+    >>> xfront.ref.AbstractRef(xfront.typeof(jnp.ones(2))).inner_aval
+    ShapedArray(float32[2])
+    """
 
     __slots__ = ("inner_aval",)
     weak_type = False
@@ -65,6 +69,11 @@ class Ref:
     `ref[...]` reads, `ref[index] = x` writes and `ref[index] += x` adds; `jax.freeze(ref)` gives
     the array and ends its use. Indices are those of arrays, without boolean masks. What is written
     has the shape and the dtype of its place; Python's numbers take the dtype.
+
+    >>> ref = xfront.new_ref(jnp.array([1., 2.]))
+    >>> ref[0] += 5
+    >>> ref[...]
+    Array([6., 2.], dtype=float32)
     """
 
     __slots__ = ("__weakref__", "held", "is_frozen")

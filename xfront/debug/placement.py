@@ -20,6 +20,10 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> No
     Args:
       value: an array, or a tree's leaf; inside a traced function there is none yet.
     Raises: NotImplementedError inside a traced function; TypeError for what is no array.
+
+    >>> xfront.debug.inspect_array_sharding(
+    ...     jnp.arange(4), callback=lambda sharding: print(sharding.num_devices))
+    1
     """
     if isinstance(value, Tracer):
         raise NotImplementedError(
@@ -37,6 +41,13 @@ def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
     """Print which devices hold which part of an array of one or two dimensions.
 
     Args: as `visualize_sharding`.
+
+    >>> mesh = xfront.make_mesh((1,), ("rows",))
+    >>> x = xfront.device_put(jnp.arange(4), xfront.NamedSharding(mesh, xfront.P("rows")))
+    >>> xfront.debug.visualize_array_sharding(x)
+    +-------+
+    | CPU 0 |
+    +-------+
     """
     if isinstance(arr, Tracer):
         raise NotImplementedError("visualize_array_sharding: inside a traced function it is not "
@@ -59,6 +70,12 @@ def visualize_sharding(shape: Sequence[int], sharding: Any, use_color: bool = Fa
       sharding: how it lies on devices.
       use_color, scale, min_width, max_width, color_map: False and None; the picture is text.
     Raises: ValueError for other shapes, and where the sharding does not divide it.
+
+    >>> mesh = xfront.make_mesh((1,), ("rows",))
+    >>> xfront.debug.visualize_sharding((4,), xfront.NamedSharding(mesh, xfront.P("rows")))
+    +-------+
+    | CPU 0 |
+    +-------+
     """
     only("visualize_sharding", False, "the picture has no colours", use_color=use_color)
     only("visualize_sharding", None, "the picture is as wide as its words", scale=scale,

@@ -158,7 +158,11 @@ def _wait_for(host: str, port: int, seconds: float) -> None:
 
 
 def is_initialized() -> bool:
-    """Whether this process has joined others."""
+    """Whether this process has joined others.
+
+    >>> xfront.distributed.is_initialized()
+    False
+    """
     return _membership is not None
 
 

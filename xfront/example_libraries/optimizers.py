@@ -29,7 +29,11 @@ Schedule = Callable[[Any], Any]
 
 
 class Optimizer(NamedTuple):
-    """What an optimiser is."""
+    """What an optimiser is.
+
+    >>> isinstance(optimizers.sgd(0.1), optimizers.Optimizer)
+    True
+    """
 
     init_fn: Callable[[Any], Any]
     update_fn: Callable[[Any, Any, Any], Any]
@@ -37,7 +41,12 @@ class Optimizer(NamedTuple):
 
 
 class OptimizerState(NamedTuple):
-    """A state: for each parameter the leaves of its own state, and the structures."""
+    """A state: for each parameter the leaves of its own state, and the structures.
+
+    >>> state = optimizers.sgd(0.1).init_fn({"w": jnp.array([1., 2.])})
+    >>> isinstance(state, optimizers.OptimizerState), state.tree_def
+    (True, PyTreeDef({'w': *}))
+    """
 
     packed_state: Any
     tree_def: Any
@@ -51,7 +60,13 @@ register_pytree_node(
 
 
 class JoinPoint:
-    """Where the state of a parameter stands in the tree of parameters."""
+    """Where the state of a parameter stands in the tree of parameters.
+
+    >>> state = optimizers.sgd(0.1).init_fn({"w": jnp.array([1., 2.])})
+    >>> tree = optimizers.unpack_optimizer_state(state)
+    >>> tree["w"].subtree
+    Array([1., 2.], dtype=float32)
+    """
 
     def __init__(self, subtree: Any) -> None:
         self.subtree = subtree
@@ -64,6 +79,13 @@ def optimizer(opt_maker: Callable[..., tuple]) -> Callable[..., Optimizer]:
     """Decorator: an optimiser of trees from one of single arrays.
 
     Raises: TypeError, at an update, where gradients have another structure than the parameters.
+
+    >>> @optimizers.optimizer
+    ... def signs(step):
+    ...     return lambda x: x, lambda i, g, x: x - step * jnp.sign(g), lambda x: x
+    >>> start, update, params_of = signs(0.5)
+    >>> params_of(update(0, [jnp.array(3.)], start([jnp.array(1.)])))
+    [Array(0.5, dtype=float32, weak_type=True)]
     """
     @functools.wraps(opt_maker)
     def made(*args: Any, **kwargs: Any) -> Optimizer:
@@ -100,14 +122,25 @@ def optimizer(opt_maker: Callable[..., tuple]) -> Callable[..., Optimizer]:
 
 
 def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
-    """The tree of parameters with a JoinPoint of each one's state, to be saved or changed."""
+    """The tree of parameters with a JoinPoint of each one's state, to be saved or changed.
+
+    >>> state = optimizers.sgd(0.1).init_fn({"w": jnp.array([1., 2.])})
+    >>> type(optimizers.unpack_optimizer_state(state)["w"]).__name__
+    'JoinPoint'
+    """
     packed, tree, subtrees = opt_state
     return tree_unflatten(tree, [JoinPoint(tree_unflatten(subtree, s))
                                  for s, subtree in zip(packed, subtrees, strict=True)])
 
 
 def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
-    """The state that `unpack_optimizer_state` unpacked. Raises: TypeError for other leaves."""
+    """The state that `unpack_optimizer_state` unpacked. Raises: TypeError for other leaves.
+
+    >>> _, _, params_of = sgd = optimizers.sgd(0.1)
+    >>> state = sgd.init_fn({"w": jnp.array([1., 2.])})
+    >>> params_of(optimizers.pack_optimizer_state(optimizers.unpack_optimizer_state(state)))
+    {'w': Array([1., 2.], dtype=float32)}
+    """
     points, tree = tree_flatten(marked_pytree)
     for point in points:
         if not isinstance(point, JoinPoint):
@@ -121,14 +154,26 @@ def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
 
 @optimizer
 def sgd(step_size: Any) -> tuple:
-    """Gradient descent. `step_size` here and below: a number, or a schedule."""
+    """Gradient descent. `step_size` here and below: a number, or a schedule.
+
+    >>> start, update, params_of = optimizers.sgd(0.1)
+    >>> state = start(jnp.array([1., 2.]))
+    >>> params_of(update(0, jnp.array([1., -1.]), state))
+    Array([0.9, 2.1], dtype=float32)
+    """
     rate = make_schedule(step_size)
     return (lambda x: x), (lambda i, g, x: x - rate(i) * g), (lambda x: x)
 
 
 @optimizer
 def momentum(step_size: Any, mass: Any) -> tuple:
-    """Gradient descent with momentum. Source: Polyak 1964."""
+    """Gradient descent with momentum. Source: Polyak 1964.
+
+    >>> start, update, params_of = optimizers.momentum(0.1, mass=0.9)
+    >>> state = start(jnp.array([1., 2.]))
+    >>> params_of(update(0, jnp.array([1., -1.]), state))
+    Array([0.9, 2.1], dtype=float32)
+    """
     rate = make_schedule(step_size)
 
     def update(i: Any, g: Any, state: Any) -> Any:
@@ -141,7 +186,13 @@ def momentum(step_size: Any, mass: Any) -> tuple:
 
 @optimizer
 def nesterov(step_size: Any, mass: Any) -> tuple:
-    """Gradient descent with Nesterov's momentum. Source: Sutskever et al. 2013."""
+    """Gradient descent with Nesterov's momentum. Source: Sutskever et al. 2013.
+
+    >>> start, update, params_of = optimizers.nesterov(0.1, mass=0.9)
+    >>> state = start(jnp.array([1., 2.]))
+    >>> params_of(update(0, jnp.array([1., -1.]), state))
+    Array([0.81, 2.19], dtype=float32)
+    """
     rate = make_schedule(step_size)
 
     def update(i: Any, g: Any, state: Any) -> Any:
@@ -159,7 +210,13 @@ def _inverse_root(x: Any) -> Any:
 
 @optimizer
 def adagrad(step_size: Any, momentum: Any = 0.9) -> tuple:
-    """Steps by the sum of squares of gradients. Source: Duchi, Hazan and Singer 2011."""
+    """Steps by the sum of squares of gradients. Source: Duchi, Hazan and Singer 2011.
+
+    >>> start, update, params_of = optimizers.adagrad(0.1)
+    >>> state = start(jnp.array([1., 2.]))
+    >>> params_of(update(0, jnp.array([1., -1.]), state))
+    Array([0.99, 2.01], dtype=float32)
+    """
     rate = make_schedule(step_size)
 
     def update(i: Any, g: Any, state: Any) -> Any:
@@ -173,7 +230,13 @@ def adagrad(step_size: Any, momentum: Any = 0.9) -> tuple:
 
 @optimizer
 def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> tuple:
-    """Steps by a mean of squares of gradients. Source: Tieleman and Hinton 2012."""
+    """Steps by a mean of squares of gradients. Source: Tieleman and Hinton 2012.
+
+    >>> start, update, params_of = optimizers.rmsprop(0.1)
+    >>> state = start(jnp.array([1., 2.]))
+    >>> params_of(update(0, jnp.array([1., -1.]), state))
+    Array([0.684, 2.316], dtype=float32)
+    """
     rate = make_schedule(step_size)
 
     def update(i: Any, g: Any, state: Any) -> Any:
@@ -187,7 +250,13 @@ def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> tuple:
 @optimizer
 def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum: Any = 0.9
                      ) -> tuple:
-    """`rmsprop` with momentum."""
+    """`rmsprop` with momentum.
+
+    >>> start, update, params_of = optimizers.rmsprop_momentum(0.1)
+    >>> state = start(jnp.array([1., 2.]))
+    >>> params_of(update(0, jnp.array([1., -1.]), state))
+    Array([0.684, 2.316], dtype=float32)
+    """
     rate = make_schedule(step_size)
 
     def update(i: Any, g: Any, state: Any) -> Any:
@@ -201,7 +270,13 @@ def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum
 
 @optimizer
 def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> tuple:
-    """Adam. Source: Kingma and Ba 2015, algorithm 1."""
+    """Adam. Source: Kingma and Ba 2015, algorithm 1.
+
+    >>> start, update, params_of = optimizers.adam(0.1)
+    >>> state = start(jnp.array([1., 2.]))
+    >>> params_of(update(0, jnp.array([1., -1.]), state))
+    Array([0.9, 2.1], dtype=float32)
+    """
     rate = make_schedule(step_size)
 
     def update(i: Any, g: Any, state: Any) -> Any:
@@ -217,7 +292,13 @@ def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> tup
 
 @optimizer
 def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> tuple:
-    """Adam by the greatest of gradients. Source: Kingma and Ba 2015, algorithm 2."""
+    """Adam by the greatest of gradients. Source: Kingma and Ba 2015, algorithm 2.
+
+    >>> start, update, params_of = optimizers.adamax(0.1)
+    >>> state = start(jnp.array([1., 2.]))
+    >>> params_of(update(0, jnp.array([1., -1.]), state))
+    Array([0.9, 2.1], dtype=float32)
+    """
     rate = make_schedule(step_size)
 
     def update(i: Any, g: Any, state: Any) -> Any:
@@ -231,7 +312,13 @@ def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> t
 
 @optimizer
 def sm3(step_size: Any, momentum: Any = 0.9) -> tuple:
-    """Adagrad with one number for each row, column, ... of an array. Source: Anil et al. 2019."""
+    """Adagrad with one number for each row, column, ... of an array. Source: Anil et al. 2019.
+
+    >>> start, update, params_of = optimizers.sm3(0.1)
+    >>> state = start(jnp.array([1., 2.]))
+    >>> params_of(update(0, jnp.array([1., -1.]), state))
+    Array([0.99, 2.01], dtype=float32)
+    """
     rate = make_schedule(step_size)
 
     def init(x: Any) -> Any:
@@ -255,19 +342,31 @@ def sm3(step_size: Any, momentum: Any = 0.9) -> tuple:
 # --- schedules ------------------------------------------------------------------------------
 
 def constant(step_size: Any) -> Schedule:
-    """The same rate at every step."""
+    """The same rate at every step.
+
+    >>> optimizers.constant(0.1)(1000)
+    0.1
+    """
     return lambda i: step_size
 
 
 def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Schedule:
-    """`step_size * decay_rate ** (i / decay_steps)`."""
+    """`step_size * decay_rate ** (i / decay_steps)`.
+
+    >>> optimizers.exponential_decay(1.0, decay_steps=10, decay_rate=0.5)(20)
+    0.25
+    """
     return lambda i: step_size * decay_rate ** (i / decay_steps)
 
 
 def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False
                        ) -> Schedule:
     """`step_size / (1 + decay_rate * i / decay_steps)`; i / decay_steps is rounded down with
-    `staircase`."""
+    `staircase`.
+
+    >>> optimizers.inverse_time_decay(1.0, decay_steps=10, decay_rate=0.5)(20)
+    0.5
+    """
     def schedule(i: Any) -> Any:
         periods = jnp.floor(i / decay_steps) if staircase else i / decay_steps
         return step_size / (1 + decay_rate * periods)
@@ -277,7 +376,11 @@ def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, stairc
 
 def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, power: Any = 1.0
                      ) -> Schedule:
-    """From `step_size` to `final_step_size` in `decay_steps` steps, by a power of what is left."""
+    """From `step_size` to `final_step_size` in `decay_steps` steps, by a power of what is left.
+
+    >>> optimizers.polynomial_decay(1.0, decay_steps=10, final_step_size=0.5)(5)
+    Array(0.75, dtype=float32, weak_type=True)
+    """
     def schedule(i: Any) -> Any:
         left = 1 - jnp.minimum(i, decay_steps) / decay_steps
         return left ** power * (step_size - final_step_size) + final_step_size
@@ -287,7 +390,11 @@ def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, pow
 
 def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
     """`values[k]` after k of the boundaries. Raises: ValueError where there is not one value more
-    than boundaries."""
+    than boundaries.
+
+    >>> optimizers.piecewise_constant([10, 20], [1.0, 0.5, 0.1])(15)
+    Array(0.5, dtype=float32)
+    """
     boundaries, values = jnp.asarray(boundaries), jnp.asarray(values)
     if boundaries.ndim != 1 or values.ndim != 1 or values.shape[0] != boundaries.shape[0] + 1:
         raise ValueError("piecewise_constant: boundaries and values must be vectors, the values "
@@ -296,7 +403,11 @@ def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
 
 
 def make_schedule(scalar_or_schedule: Any) -> Schedule:
-    """A schedule, of one or of a number. Raises: TypeError for anything else."""
+    """A schedule, of one or of a number. Raises: TypeError for anything else.
+
+    >>> optimizers.make_schedule(0.1)(1000)
+    0.1
+    """
     if callable(scalar_or_schedule):
         return scalar_or_schedule
     if np.ndim(scalar_or_schedule) == 0:
@@ -308,12 +419,20 @@ def make_schedule(scalar_or_schedule: Any) -> Schedule:
 # --- gradients ------------------------------------------------------------------------------
 
 def l2_norm(tree: Any) -> Any:
-    """The Euclidean norm of all elements of a tree."""
+    """The Euclidean norm of all elements of a tree.
+
+    >>> optimizers.l2_norm([jnp.array(3.), jnp.array(4.)])
+    Array(5., dtype=float32, weak_type=True)
+    """
     return jnp.sqrt(sum([jnp.real(jnp.vdot(x, x)) for x in tree_leaves(tree)]))
 
 
 def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
-    """Gradients made shorter, to the norm `max_norm`, where they are longer."""
+    """Gradients made shorter, to the norm `max_norm`, where they are longer.
+
+    >>> optimizers.clip_grads([jnp.array([3., 4.])], 1.0)
+    [Array([0.6, 0.8], dtype=float32)]
+    """
     norm = l2_norm(grad_tree)
     return tree_map(lambda g: jnp.where(norm < max_norm, g, g * (max_norm / norm)), grad_tree)
 

@@ -36,7 +36,13 @@ glorot, randn, logsoftmax = glorot_normal, normal, log_softmax
 
 
 def Dense(out_dim: int, W_init: Any = None, b_init: Any = None) -> Layer:
-    """`x W + b`. Parameters are drawn by `glorot_normal()` and `normal()`, unless given."""
+    """`x W + b`. Parameters are drawn by `glorot_normal()` and `normal()`, unless given.
+
+    >>> start, apply = stax.Dense(3)
+    >>> shape, (W, b) = start(xfront.random.key(0), (5, 2))
+    >>> shape, W.shape, b.shape
+    ((5, 3), (2, 3), (3,))
+    """
     draw_w, draw_b = W_init or glorot_normal(), b_init or normal()
 
     def init_fun(rng: Any, input_shape: Sequence[int]) -> Any:
@@ -85,6 +91,10 @@ def GeneralConv(dimension_numbers: Any, out_chan: int, filter_shape: Sequence[in
       dimension_numbers: three strings of axes, as of `lax.conv_general_dilated`.
       strides: ones, unless given.
       W_init, b_init: `glorot_normal` and `normal(1e-6)`, unless given.
+
+    >>> start, apply = stax.GeneralConv(("NHWC", "HWIO", "NHWC"), out_chan=4, filter_shape=(3, 3))
+    >>> start(xfront.random.key(0), (1, 8, 8, 2))[0]
+    (1, 6, 6, 4)
     """
     return _conv(False, dimension_numbers, out_chan, filter_shape, strides, padding, W_init, b_init)
 
@@ -92,7 +102,13 @@ def GeneralConv(dimension_numbers: Any, out_chan: int, filter_shape: Sequence[in
 def GeneralConvTranspose(dimension_numbers: Any, out_chan: int, filter_shape: Sequence[int],
                          strides: Any = None, padding: Any = "VALID", W_init: Any = None,
                          b_init: Any = None) -> Layer:
-    """As `GeneralConv`, with `lax.conv_transpose`."""
+    """As `GeneralConv`, with `lax.conv_transpose`.
+
+    >>> axes = ("NHC", "HIO", "NHC")
+    >>> start, apply = stax.GeneralConvTranspose(axes, out_chan=4, filter_shape=(3,))
+    >>> start(xfront.random.key(0), (1, 8, 2))[0]
+    (1, 10, 4)
+    """
     return _conv(True, dimension_numbers, out_chan, filter_shape, strides, padding, W_init, b_init)
 
 
@@ -103,7 +119,13 @@ Conv1DTranspose = functools.partial(GeneralConvTranspose, ("NHC", "HIO", "NHC"))
 
 def BatchNorm(axis: Any = (0, 1, 2), epsilon: float = 1e-5, center: bool = True, scale: bool = True,
               beta_init: Any = zeros, gamma_init: Any = ones) -> Layer:
-    """Inputs standardized over `axis`, times gamma (with `scale`), plus beta (with `center`)."""
+    """Inputs standardized over `axis`, times gamma (with `scale`), plus beta (with `center`).
+
+    >>> start, normalize = stax.BatchNorm(axis=0)
+    >>> _, params = start(xfront.random.key(0), (3, 1))
+    >>> normalize(params, jnp.array([[1.], [2.], [3.]])).ravel()
+    Array([-1.225,  0.   ,  1.225], dtype=float32)
+    """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
 
     def init_fun(rng: Any, input_shape: Sequence[int]) -> Any:
@@ -125,7 +147,12 @@ def BatchNorm(axis: Any = (0, 1, 2), epsilon: float = 1e-5, center: bool = True,
 
 
 def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
-    """A function of each element, without parameters."""
+    """A function of each element, without parameters.
+
+    >>> _, leaky = stax.elementwise(nn.leaky_relu, negative_slope=0.5)
+    >>> leaky((), jnp.array([-1., 2.]))
+    Array([-0.5,  2. ], dtype=float32)
+    """
     return _shaped, lambda params, inputs, **_: fun(inputs, **fun_kwargs)
 
 
@@ -180,19 +207,34 @@ def _pool(reducer: Any, initial: Any, mean: bool, window_shape: Sequence[int], s
 def MaxPool(window_shape: Sequence[int], strides: Any = None, padding: Any = "VALID",
             spec: str | None = None) -> Layer:
     """The greatest of each window. `spec` names the axes, "NHWC" unless given; `strides` are ones,
-    unless given."""
+    unless given.
+
+    >>> _, largest = stax.MaxPool((2, 2))
+    >>> largest((), jnp.arange(4.).reshape(1, 2, 2, 1)).ravel()
+    Array([3.], dtype=float32)
+    """
     return _pool(lax.max, -np.inf, False, window_shape, strides, padding, spec)
 
 
 def SumPool(window_shape: Sequence[int], strides: Any = None, padding: Any = "VALID",
             spec: str | None = None) -> Layer:
-    """The sum of each window, as `MaxPool`."""
+    """The sum of each window, as `MaxPool`.
+
+    >>> _, total = stax.SumPool((2, 2))
+    >>> total((), jnp.arange(4.).reshape(1, 2, 2, 1)).ravel()
+    Array([6.], dtype=float32)
+    """
     return _pool(lax.add, 0.0, False, window_shape, strides, padding, spec)
 
 
 def AvgPool(window_shape: Sequence[int], strides: Any = None, padding: Any = "VALID",
             spec: str | None = None) -> Layer:
-    """The mean of each window, of what lies inside of the image, as `MaxPool`."""
+    """The mean of each window, of what lies inside of the image, as `MaxPool`.
+
+    >>> _, mean = stax.AvgPool((2, 2))
+    >>> mean((), jnp.arange(4.).reshape(1, 2, 2, 1)).ravel()
+    Array([1.5], dtype=float32)
+    """
     return _pool(lax.add, 0.0, True, window_shape, strides, padding, spec)
 
 
@@ -208,7 +250,12 @@ Identity: Layer = _shaped, lambda params, inputs, **_: inputs
 
 
 def FanOut(num: int) -> Layer:
-    """The input, `num` times."""
+    """The input, `num` times.
+
+    >>> _, copies = stax.FanOut(2)
+    >>> copies((), jnp.array([1.]))
+    [Array([1.], dtype=float32), Array([1.], dtype=float32)]
+    """
     return (lambda rng, input_shape: ([input_shape] * num, ()),
             lambda params, inputs, **_: [inputs] * num)
 
@@ -218,7 +265,12 @@ FanInSum: Layer = (lambda rng, input_shape: (input_shape[0], ()),
 
 
 def FanInConcat(axis: int = -1) -> Layer:
-    """The inputs, joined along an axis."""
+    """The inputs, joined along an axis.
+
+    >>> _, join = stax.FanInConcat()
+    >>> join((), (jnp.array([1., 2.]), jnp.array([3.])))
+    Array([1., 2., 3.], dtype=float32)
+    """
     def init_fun(_rng: Any, input_shape: Any) -> Any:
         at = axis % len(input_shape[0])
         total = sum([shape[at] for shape in input_shape])
@@ -232,6 +284,10 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
     mode "test" all stay as they are.
 
     Raises: ValueError for other modes; where `apply_fun` is given no `rng`.
+
+    >>> _, drop = stax.Dropout(0.5)
+    >>> drop((), jnp.ones(4), rng=xfront.random.key(0))
+    Array([0., 0., 2., 2.], dtype=float32)
     """
     if mode not in ("train", "test"):
         raise ValueError(f"Dropout: mode must be 'train' or 'test', got {mode!r}")
@@ -250,7 +306,13 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
 
 
 def serial(*layers: Layer) -> Layer:
-    """Layers one after the other; the parameters are a list."""
+    """Layers one after the other; the parameters are a list.
+
+    >>> start, apply = stax.serial(stax.Dense(3), stax.Relu, stax.Dense(1))
+    >>> shape, params = start(xfront.random.key(0), (5, 2))
+    >>> shape, apply(params, jnp.ones((5, 2))).shape
+    ((5, 1), (5, 1))
+    """
     def init_fun(rng: Any, input_shape: Any) -> Any:
         params = []
         for init, _ in layers:
@@ -270,7 +332,13 @@ def serial(*layers: Layer) -> Layer:
 
 
 def parallel(*layers: Layer) -> Layer:
-    """Layers beside each other, of as many inputs; as after `FanOut`."""
+    """Layers beside each other, of as many inputs; as after `FanOut`.
+
+    >>> start, apply = stax.parallel(stax.Relu, stax.Identity)
+    >>> _, params = start(xfront.random.key(0), [(2,), (2,)])
+    >>> apply(params, [jnp.array([-1., 1.]), jnp.array([-1., 1.])])
+    [Array([0., 1.], dtype=float32), Array([-1.,  1.], dtype=float32)]
+    """
     def init_fun(rng: Any, input_shape: Any) -> Any:
         keys = random.split(rng, len(layers))
         made = [init(key, shape) for (init, _), key, shape in zip(layers, keys, input_shape,
@@ -287,7 +355,12 @@ def parallel(*layers: Layer) -> Layer:
 
 
 def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
-    """The layer that `make_layer` makes for the shape of the inputs."""
+    """The layer that `make_layer` makes for the shape of the inputs.
+
+    >>> start, apply = stax.shape_dependent(lambda shape: stax.Dense(shape[-1]))
+    >>> start(xfront.random.key(0), (5, 2))[0]
+    (5, 2)
+    """
     return (lambda rng, input_shape: make_layer(input_shape)[0](rng, input_shape),
             lambda params, inputs, **kwargs: make_layer(jnp.shape(inputs))[1](params, inputs,
                                                                               **kwargs))

@@ -39,11 +39,21 @@ from ..tree_util import register_pytree_node, tree_flatten, tree_unflatten
 
 
 class JaxRuntimeError(ValueError):
-    """A check failed."""
+    """A check failed.
+
+    >>> checkify.check(False, "{n} is too many", n=jnp.int32(3))
+    Traceback (most recent call last):
+        ...
+    xfront.experimental.checkify.JaxRuntimeError: 3 is too many (`check` failed)
+    """
 
 
 class ErrorCategory:
-    """What is checked; `user_checks` and the other sets hold such classes."""
+    """What is checked; `user_checks` and the other sets hold such classes.
+
+    >>> [category.__name__ for category in checkify.index_checks]
+    ['OOBError']
+    """
 
 
 class FailedCheckError(ErrorCategory):
@@ -115,6 +125,10 @@ class Error:
     """The first failed check of a program, if any. It is a pytree, so functions can return it.
 
     Under `vmap` it has one entry for each example.
+
+    >>> error, _ = checkify.checkify(jnp.log, errors=checkify.nan_checks)(-1.0)
+    >>> error.get() is None
+    False
     """
 
     def __init__(self, number: Any, told: Any, sites: tuple) -> None:
@@ -173,6 +187,15 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
       debug: the check is left out unless `checkify` is around; see `debug_check`.
     Raises: JaxRuntimeError where `pred` is known and does not hold; TypeError where it is no bool
       scalar, or an argument is no array.
+
+    >>> def f(x):
+    ...     checkify.check(x > 0, "x must be positive, got {x}", x=x)
+    ...     return x
+    >>> error, value = checkify.checkify(f)(-1.0)
+    >>> error.throw()
+    Traceback (most recent call last):
+        ...
+    xfront.experimental.checkify.JaxRuntimeError: x must be positive, got -1.0 (`check` failed)
     """
     if np.shape(pred) != () or getattr(pred, "dtype", np.asarray(pred).dtype if not isinstance(
             pred, Tracer) else None) != np.bool_:
@@ -195,7 +218,16 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
 
 
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
-    """As `check`, but left out unless it is inside a `checkify`."""
+    """As `check`, but left out unless it is inside a `checkify`.
+
+    >>> def f(x):
+    ...     checkify.debug_check(x > 0, "not positive")
+    ...     return x
+    >>> xfront.jit(f)(-1.0)
+    Array(-1., dtype=float32, weak_type=True)
+    >>> checkify.checkify(f)(-1.0)[0].get()
+    'not positive (`check` failed)'
+    """
     check(pred, msg, *fmt_args, debug=True, **fmt_kwargs)
 
 
@@ -203,6 +235,12 @@ def check_error(error: Error) -> None:
     """Raise the error; inside a `checkify`, pass it on to that.
 
     Raises: JaxRuntimeError where a check failed; TypeError where `error` is no `Error`.
+
+    >>> error, _ = checkify.checkify(lambda x: checkify.check(x > 0, "not positive"))(-1.0)
+    >>> checkify.check_error(error)
+    Traceback (most recent call last):
+        ...
+    xfront.experimental.checkify.JaxRuntimeError: not positive (`check` failed)
     """
     if not isinstance(error, Error):
         raise TypeError(f"check_error takes an Error as argument, got type {type(error)}")

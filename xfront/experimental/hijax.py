@@ -95,7 +95,11 @@ control_flow_allowed_effects = _Effects()
 
 
 def instantiate_zeros(x: Any) -> Any:
-    """An array of zeros for a symbolic zero; anything else unchanged."""
+    """An array of zeros for a symbolic zero; anything else unchanged.
+
+    >>> hijax.instantiate_zeros(hijax.Zero(hijax.ShapedArray((2,), np.float32)))
+    Array([0., 0.], dtype=float32)
+    """
     if type(x) is not Zero:
         return x
     from ..numpy import zeros
@@ -104,7 +108,11 @@ def instantiate_zeros(x: Any) -> Any:
 
 
 def is_undefined_primal(x: Any) -> bool:
-    """Whether a value marks an operand to be transposed."""
+    """Whether a value marks an operand to be transposed.
+
+    >>> hijax.is_undefined_primal(1.0)
+    False
+    """
     from ..interpreters.ad import is_undefined_primal as asked
 
     return asked(x)

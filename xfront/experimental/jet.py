@@ -35,7 +35,7 @@ def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequen
       Those of integers and bools are zeros.
     Raises: ValueError where numbers of terms differ; TypeError for what is no sequence of arrays.
 
-    >>> jet(lambda x: x ** 2, (3.0,), ([1.0, 0.0],))
+    >>> jet.jet(lambda x: x ** 2, (3.0,), ([1.0, 0.0],))
     (Array(9., dtype=float32, weak_type=True), [Array(6., dtype=float32, weak_type=True), \
 Array(2., dtype=float32, weak_type=True)])
     """

@@ -26,6 +26,9 @@ def with_layout_constraint(x: Any, layouts: Any) -> Any:
       layouts: tree prefix of Layouts.
     Raises: ValueError where a layout is none of its array; NotImplementedError for another than
       the platform's own; TypeError for what is no Layout.
+
+    >>> layout.with_layout_constraint(jnp.ones((1, 2)), layout.Layout((0, 1)))
+    Array([[1., 1.]], dtype=float32)
     """
     leaves, tree = tree_flatten(x)
     found = []

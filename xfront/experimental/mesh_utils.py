@@ -66,6 +66,10 @@ def create_hybrid_device_mesh(
     Returns: array of devices, of the elementwise product of both shapes as its shape; the parts of
       a granule are next to each other along each axis.
     Raises: ValueError where there are not as many granules, or devices in one, as the shapes say.
+
+    >>> devices = xfront.devices()[:1]
+    >>> mesh_utils.create_hybrid_device_mesh((1,), (1,), devices, process_is_granule=True).shape
+    (1,)
     """
     mesh_shape, dcn_mesh_shape = tuple(mesh_shape), tuple(dcn_mesh_shape)
     if len(mesh_shape) != len(dcn_mesh_shape):

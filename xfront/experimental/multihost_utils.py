@@ -41,6 +41,9 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
         several processes, which give their whole value, need it.
     Returns: tree of NumPy arrays; numbers get a dimension in either case.
     Raises: ValueError for an array of several processes without `tiled`; TypeError for a key.
+
+    >>> multihost_utils.process_allgather(np.arange(3))
+    array([[0, 1, 2]], dtype=int32)
     """
     return tree_map(lambda x: _gathered(x, tiled), in_tree)
 
@@ -108,6 +111,9 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
       is_source: whether it is this process that gives them; None: process 0 does.
     Returns: tree of NumPy arrays.
     Raises: TypeError for a key.
+
+    >>> multihost_utils.broadcast_one_to_all({"step": 3})
+    {'step': array(3, dtype=int32)}
     """
     source = process_index() == 0 if is_source is None else is_source
     return tree_map(lambda x: _from_source(_local("broadcast_one_to_all", x), source), in_tree)
@@ -127,7 +133,10 @@ def _from_source(x: np.ndarray, source: bool) -> np.ndarray:
 
 @front_door
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:
-    """Check that all processes have the same values. Raises: AssertionError where they differ."""
+    """Check that all processes have the same values. Raises: AssertionError where they differ.
+
+    >>> multihost_utils.assert_equal({"step": 3})
+    """
     if process_count() == 1:
         return
     gathered = process_allgather(tree_map(lambda x: _local("assert_equal", x)[None], in_tree),
@@ -142,7 +151,10 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
 @front_door
 def sync_global_devices(name: str) -> None:
     """Wait until all processes call this with the same name. Raises: AssertionError where one
-    gives another name."""
+    gives another name.
+
+    >>> multihost_utils.sync_global_devices("after the first step")
+    """
     number = np.uint32(zlib.crc32(name.encode()))
     assert_equal(number, f"sync_global_devices name mismatch ({name!r})")
 
@@ -158,6 +170,10 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspec
       pspecs: tree prefix of PartitionSpecs.
     Returns: tree of arrays on the mesh; what is one of several processes already stays.
     Raises: ValueError where shapes do not divide.
+
+    >>> mesh = xfront.make_mesh((1,), ("rows",))
+    >>> multihost_utils.host_local_array_to_global_array(np.arange(3), mesh, xfront.P("rows"))
+    Array([0, 1, 2], dtype=int32)
     """
     return _by_spec(_globally, local_inputs, global_mesh, pspecs)
 
@@ -175,6 +191,10 @@ def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspe
     `host_local_array_to_global_array`, with the same arguments.
 
     Returns: tree of arrays on the devices of this process; arrays of one process stay.
+
+    >>> mesh = xfront.make_mesh((1,), ("rows",))
+    >>> multihost_utils.global_array_to_host_local_array(jnp.arange(3), mesh, xfront.P("rows"))
+    Array([0, 1, 2], dtype=int32)
     """
     return _by_spec(_locally, global_inputs, global_mesh, pspecs)
 
@@ -219,7 +239,11 @@ def reached_preemption_sync_point(step_id: int) -> bool:
 
 
 class ProcessFailureError(RuntimeError):
-    """Processes ended inside `live_devices`; their devices are `failed_devices`."""
+    """Processes ended inside `live_devices`; their devices are `failed_devices`.
+
+    >>> multihost_utils.ProcessFailureError({"cpu:1"}).failed_devices
+    {'cpu:1'}
+    """
 
     def __init__(self, failed_devices: set[Any]) -> None:
         super().__init__(f"processes ended that drove the devices {failed_devices}")

@@ -59,6 +59,10 @@ def init_lstm_weight(rng: Any, input_size: int, hidden_size: int, num_layers: in
     Args:
       rng: a key.
     Returns: one array of `get_num_params_in_lstm(...)` elements.
+
+    >>> sizes = {"input_size": 2, "hidden_size": 3, "num_layers": 1, "bidirectional": False}
+    >>> rnn.init_lstm_weight(xfront.random.key(0), **sizes).shape
+    (84,)
     """
     k = math.sqrt(1 / hidden_size)
     n = get_num_params_in_lstm(input_size, hidden_size, num_layers, bidirectional)
@@ -71,6 +75,12 @@ def unpack_lstm_weights(weights: Any, input_size: int, hidden_size: int, num_lay
 
     With two directions, 2n is the forward and 2n + 1 the backward direction of layer n. The rows of
     each array are those of the gates i, f, g, o.
+
+    >>> sizes = {"input_size": 2, "hidden_size": 3, "num_layers": 1, "bidirectional": False}
+    >>> weights = rnn.init_lstm_weight(xfront.random.key(0), **sizes)
+    >>> W_ih, W_hh, b_ih, b_hh = rnn.unpack_lstm_weights(weights, **sizes)
+    >>> W_ih[0].shape, W_hh[0].shape, b_ih[0].shape
+    ((12, 2), (12, 3), (12,))
     """
     found: dict[str, ByLayer] = {"W_ih": {}, "W_hh": {}, "b_ih": {}, "b_hh": {}}
     at = 0
@@ -83,7 +93,12 @@ def unpack_lstm_weights(weights: Any, input_size: int, hidden_size: int, num_lay
 
 def swap_lstm_gates(weights: Any, input_size: int, hidden_size: int, num_layers: int,
                     bidirectional: bool) -> Array:
-    """The weights with the rows of the gates g and o exchanged."""
+    """The weights with the rows of the gates g and o exchanged.
+
+    >>> sizes = {"input_size": 1, "hidden_size": 1, "num_layers": 1, "bidirectional": False}
+    >>> rnn.swap_lstm_gates(jnp.arange(16), **sizes)
+    Array([ 0,  1,  3,  2,  4,  5,  7,  6,  8,  9, 11, 10, 12, 13, 15, 14],      dtype=int32)
+    """
     swapped, at = [], 0
     for _, _, shape in _shapes(input_size, hidden_size, num_layers, bidirectional):
         end = at + math.prod(shape)
@@ -111,6 +126,13 @@ def lstm(x: Any, h_0: Any, c_0: Any, weights: Any, seq_lengths: Any, input_size:
     Raises: NotImplementedError for another `dropout`; TypeError or ValueError where shapes do not
       fit.
     Source: Hochreiter and Schmidhuber 1997, with forget gates and two biases.
+
+    >>> sizes = {"input_size": 2, "hidden_size": 3, "num_layers": 1, "bidirectional": False}
+    >>> weights = rnn.init_lstm_weight(xfront.random.key(0), **sizes)
+    >>> x, start = jnp.ones((1, 4, 2)), jnp.zeros((1, 1, 3))
+    >>> y, h, c = rnn.lstm(x, start, start, weights, jnp.array([4]), **sizes, dropout=0.0)
+    >>> y.shape, bool((y[:, -1] == h[0]).all())
+    ((1, 4, 3), True)
     """
     unpacked = unpack_lstm_weights(weights, input_size, hidden_size, num_layers, bidirectional)
     return lstm_ref(x, h_0, c_0, *unpacked, seq_lengths, input_size, hidden_size, num_layers,
@@ -121,7 +143,16 @@ def lstm_ref(x: Any, h_0: Any, c_0: Any, W_ih: ByLayer, W_hh: ByLayer, b_ih: ByL
              b_hh: ByLayer, seq_lengths: Any, input_size: int, hidden_size: int, num_layers: int,
              dropout: float, bidirectional: bool, precision: PrecisionLike = None
              ) -> tuple[Array, Array, Array]:
-    """As `lstm`, for weights by layer."""
+    """As `lstm`, for weights by layer.
+
+    >>> sizes = {"input_size": 2, "hidden_size": 3, "num_layers": 1, "bidirectional": False}
+    >>> weights = rnn.init_lstm_weight(xfront.random.key(0), **sizes)
+    >>> by_layer = rnn.unpack_lstm_weights(weights, **sizes)
+    >>> x, start = jnp.ones((1, 4, 2)), jnp.zeros((1, 1, 3))
+    >>> y, h, c = rnn.lstm_ref(x, start, start, *by_layer, jnp.array([4]), **sizes, dropout=0.0)
+    >>> h.shape
+    (1, 1, 3)
+    """
     only("lstm", 0.0, "drop values of y between LSTMs of one layer",
          dropout=float(dropout))
     x = jnp.asarray(x)

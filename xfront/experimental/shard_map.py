@@ -20,6 +20,13 @@ def shard_map(f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any,
       check_rep: its `check_vma`.
       auto: axes of the mesh that stay the compiler's; its `axis_names` are all others.
     Raises: as it does; TypeError where mesh is none.
+
+    >>> import warnings
+    >>> mesh, rows, whole = xfront.make_mesh((1,), ("rows",)), xfront.P("rows"), xfront.P()
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     f = shard_map.shard_map(lambda x: lax.psum(x, "rows"), mesh, rows, whole)
+    >>> f(jnp.arange(2))
+    Array([0, 1], dtype=int32)
     """
     warnings.warn("experimental.shard_map is deprecated: use xfront.shard_map, with axis_names and "
                   "check_vma", DeprecationWarning, stacklevel=3)

@@ -25,7 +25,11 @@ from ..sharding.mesh import Mesh
 
 
 class TopologyDescription:
-    """Devices and how they are connected; `devices` lists them."""
+    """Devices and how they are connected; `devices` lists them.
+
+    >>> topologies.TopologyDescription(xfront.devices()[:1]).devices
+    [CpuDevice(id=0)]
+    """
 
     __slots__ = ("devices",)
 
@@ -42,6 +46,9 @@ def get_attached_topology(platform: str | None = None) -> TopologyDescription:
     Args:
       platform: `cpu`, `gpu`, `cuda`, `tpu`; None: the default one.
     Raises: RuntimeError where the platform cannot be used.
+
+    >>> len(topologies.get_attached_topology("cpu").devices) == xfront.device_count("cpu")
+    True
     """
     return TopologyDescription(list(clients.client(platform).devices()))
 
@@ -59,6 +66,11 @@ def get_topology_desc(topology_name: str = "", platform: str | None = None, **kw
         `GpuTargetConfigProto` as text) and `topology` for GPUs.
     Raises: ValueError for an unknown name, NotImplementedError for other platforms, RuntimeError
       where the plugin is not installed, JaxRuntimeError where it refuses the description.
+
+    >>> topologies.get_topology_desc(platform="cpu")
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: topology not implemented for cpu: devices are described of tpu and cuda
     """
     if not topology_name and not kwargs and platform is None:
         return get_attached_topology()
@@ -74,6 +86,10 @@ def make_mesh(topo: TopologyDescription, mesh_shape: Sequence[int], axis_names: 
       mesh_shape, axis_names: sizes and names of the axes.
       contiguous_submeshes: False; the order of the devices is theirs.
     Raises: ValueError where the sizes do not multiply to the number of devices.
+
+    >>> here = topologies.TopologyDescription(xfront.devices()[:1])
+    >>> topologies.make_mesh(here, (1,), ("rows",)).shape
+    OrderedDict([('rows', 1)])
     """
     only("make_mesh", False, "devices stand in their own order",
          contiguous_submeshes=contiguous_submeshes)

@@ -35,7 +35,11 @@ class _TypesOfArrays(type):
 
 
 class AbstractValue(metaclass=_TypesOfArrays):
-    """The class of types of values; `ShapedArray`, the type of arrays, is the only kind."""
+    """The class of types of values; `ShapedArray`, the type of arrays, is the only kind.
+
+    >>> isinstance(xfront.typeof(1.0), hijax.AbstractValue)
+    True
+    """
 
 
 # --- traces -------------------------------------------------------------------------------------

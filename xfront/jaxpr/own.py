@@ -74,7 +74,11 @@ class Rules(dict[Primitive, Any]):
 
 
 class Zero:
-    """A tangent or cotangent of type `aval` that is zero, with no array behind it."""
+    """A tangent or cotangent of type `aval` that is zero, with no array behind it.
+
+    >>> hijax.Zero(hijax.ShapedArray((2,), np.float32)).aval
+    ShapedArray(float32[2])
+    """
 
     __slots__ = ("aval",)
 

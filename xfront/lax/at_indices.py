@@ -33,6 +33,11 @@ def scatter_apply(operand: ArrayLike, scatter_indices: ArrayLike, func: Callable
         slices hold it.
       update_shape: shape that updates would have.
       The others as `scatter`.
+
+    >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> x, at = jnp.array([1., 2., 3.]), jnp.array([[0], [2]])
+    >>> lax.scatter_apply(x, at, lambda e: 10 * e, numbers, update_shape=(2,))
+    Array([10.,  2., 30.], dtype=float32)
     """
     x = asarray(operand)
     touched = scatter_add(full(x.shape, 0, np.int32), scatter_indices,

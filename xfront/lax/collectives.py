@@ -360,6 +360,13 @@ def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
     Raises: ValueError for an unknown `to`, and where an axis is none of a `shard_map`: axes of vmap
       have no such types. TypeError where a leaf is no array. NotImplementedError for "unreduced"
       and "reduced".
+
+    >>> def f(x, y):
+    ...     return x + lax.pcast(y, "i", to="varying")
+    >>> mesh, parts = xfront.make_mesh((1,), ("i",)), xfront.P("i")
+    >>> added = xfront.shard_map(f, mesh=mesh, in_specs=(parts, xfront.P()), out_specs=parts)
+    >>> added(jnp.ones(2), 2.0)
+    Array([3., 3.], dtype=float32)
     """
     if to not in _CASTS:
         raise ValueError(f"pcast: to={to!r} is none of {', '.join(map(repr, _CASTS))}")
@@ -388,7 +395,15 @@ def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
 
 
 def pvary(x: T, axis_name: AxisName) -> T:
-    """`pcast(x, axis_name, to="varying")`."""
+    """`pcast(x, axis_name, to="varying")`.
+
+    >>> def f(x, y):
+    ...     return x + lax.pvary(y, "i")
+    >>> mesh, parts = xfront.make_mesh((1,), ("i",)), xfront.P("i")
+    >>> added = xfront.shard_map(f, mesh=mesh, in_specs=(parts, xfront.P()), out_specs=parts)
+    >>> added(jnp.ones(2), 2.0)
+    Array([3., 3.], dtype=float32)
+    """
     return pcast(x, axis_name, to="varying")
 
 

@@ -87,12 +87,21 @@ class Token:
 
 
 def create_token(_: object = None) -> Token:
-    """A token; see `Token`."""
+    """A token; see `Token`.
+
+    >>> type(lax.create_token()).__name__
+    'Token'
+    """
     return Token()
 
 
 def after_all(*operands: Token) -> Token:
-    """A token that comes after several others. Raises: TypeError where one is no token."""
+    """A token that comes after several others. Raises: TypeError where one is no token.
+
+    >>> token = lax.after_all(lax.create_token(), lax.create_token())
+    >>> type(token).__name__
+    'Token'
+    """
     for x in operands:
         if not isinstance(x, Token):
             raise TypeError(f"Arguments to after_all must be tokens, got {type(x).__name__}")
@@ -106,6 +115,17 @@ def dce_sink(val: object, *, prevent_mlir_dce: bool = False) -> None:
       val: a tree of arrays.
       prevent_mlir_dce: compilers keep the value too; otherwise they drop it.
     Raises: TypeError where a leaf is no array.
+
+    >>> def f(x):
+    ...     lax.dce_sink(x + 1)
+    ...     return x
+    >>> print(xfront.make_ir(f)(1.0))
+    func @f(%0: weak f32[]) -> (weak f32[]) {
+      %1: f32[] = literal() {value = f32[] 1.0, shape = []}
+      %2: f32[] = add(%0, %1)
+      dce_sink(%2) {prevent_mlir_dce = false}
+      return %0
+    }
     """
     from ..transforms.flat import as_operand, kind_of
 

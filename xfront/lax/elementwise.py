@@ -39,21 +39,36 @@ from .strict import (
 
 
 class RoundingMethod(enum.IntEnum):
-    """Where `round` takes numbers halfway between two integers."""
+    """Where `round` takes numbers halfway between two integers.
+
+    >>> x = jnp.array([0.5, 1.5, 2.5])
+    >>> lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO)
+    Array([1., 2., 3.], dtype=float32)
+    >>> lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+    Array([0., 2., 2.], dtype=float32)
+    """
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
 
 
 class AccuracyMode(enum.Enum):
-    """How exact a function that takes `accuracy` is to be."""
+    """How exact a function that takes `accuracy` is to be.
+
+    >>> lax.exp(0.5, accuracy=lax.AccuracyMode.HIGHEST)
+    Array(1.649, dtype=float32, weak_type=True)
+    """
 
     HIGHEST = 1
     DEFAULT = 2
 
 
 class Tolerance(NamedTuple):
-    """The error that a function that takes `accuracy` may make."""
+    """The error that a function that takes `accuracy` may make.
+
+    >>> lax.exp(0.5, accuracy=lax.Tolerance(rtol=1e-3))
+    Array(1.649, dtype=float32, weak_type=True)
+    """
 
     atol: float = 0.0
     rtol: float = 0.0

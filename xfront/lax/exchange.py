@@ -36,6 +36,16 @@ def ragged_all_to_all(operand: ArrayLike, output: ArrayLike, input_offsets: Arra
       bound; NotImplementedError for `axis_index_groups`. Slices that are not within `output` or
       `operand` lose the rows outside.
     Source: XLA operation semantics, RaggedAllToAll.
+
+    >>> def exchange(rows, *numbers):
+    ...     return lax.ragged_all_to_all(rows, jnp.zeros(3), *numbers, axis_name="i")
+    >>> sizes = jnp.array([[1, 2], [2, 1]])
+    >>> starts = jnp.array([[0, 1], [0, 2]])
+    >>> places = jnp.array([[0, 0], [1, 2]])
+    >>> rows = jnp.array([[1., 2., 3.], [4., 5., 6.]])
+    >>> xfront.vmap(exchange, axis_name="i")(rows, starts, sizes, places, sizes.T)
+    Array([[1., 4., 5.],
+           [2., 3., 6.]], dtype=float32)
     """
     n = math.prod(axis_sizes("ragged_all_to_all", axis_name)[1])
     if axis_index_groups is not None:
@@ -93,6 +103,12 @@ def psend(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) ->
       perm: (source, destination) pairs, each source and each destination at most once.
     Returns: a token.
     Raises: NameError where the name is not bound.
+
+    >>> def swap(x):
+    ...     token = lax.psend(x, "i", [(0, 1), (1, 0)])
+    ...     return lax.precv(token, x, "i", [(0, 1), (1, 0)])
+    >>> xfront.vmap(swap, axis_name="i")(jnp.array([1., 2.]))
+    Array([2., 1.], dtype=float32)
     """
     axis_sizes("psend", axis_name)
     sent = tree_map(lambda leaf: array_like("psend", leaf), x)
@@ -110,6 +126,12 @@ def precv(token: Token, out_shape: SupportsShape, axis_name: AxisName, perm: Seq
       perm: that of `psend`.
     Raises: NameError where the name is not bound; TypeError where the token is of no `psend`;
       ValueError where `out_shape` or `perm` is another than that of `psend`.
+
+    >>> def shift(x):
+    ...     token = lax.psend(x, "i", [(0, 1), (1, 2)])
+    ...     return lax.precv(token, x, "i", [(0, 1), (1, 2)])
+    >>> xfront.vmap(shift, axis_name="i")(jnp.array([1., 2., 3.]))
+    Array([0., 1., 2.], dtype=float32)
     """
     axis_sizes("precv", axis_name)
     if not isinstance(token, SentToken):

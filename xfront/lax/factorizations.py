@@ -58,7 +58,12 @@ def symmetrized(x: Tracer) -> Tracer:
 
 
 class EigImplementation(enum.Enum):
-    """How `eig` may be computed; this library has LAPACK, on CPU."""
+    """How `eig` may be computed; this library has LAPACK, on CPU.
+
+    >>> x = jnp.array([[0., 1.], [2., 1.]])
+    >>> lax.linalg.eig(x, implementation=lax.linalg.EigImplementation.LAPACK)[0]
+    Array([-1.+0.j,  2.+0.j], dtype=complex64)
+    """
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -66,7 +71,12 @@ class EigImplementation(enum.Enum):
 
 
 class EighImplementation(enum.Enum):
-    """How `eigh` may be computed; this library has QR (LAPACK's), on CPU."""
+    """How `eigh` may be computed; this library has QR (LAPACK's), on CPU.
+
+    >>> x = jnp.array([[2., 1.], [1., 2.]])
+    >>> lax.linalg.eigh(x, implementation=lax.linalg.EighImplementation.QR)[1]
+    Array([1., 3.], dtype=float32)
+    """
 
     QR = "qr"
     JACOBI = "jacobi"
@@ -74,7 +84,12 @@ class EighImplementation(enum.Enum):
 
 
 class SvdAlgorithm(enum.Enum):
-    """How `svd` may be computed; this library has LAPACK's divide and conquer, on CPU."""
+    """How `svd` may be computed; this library has LAPACK's divide and conquer, on CPU.
+
+    >>> x = jnp.array([[3., 0.], [4., 5.]])
+    >>> lax.linalg.svd(x, compute_uv=False, algorithm=lax.linalg.SvdAlgorithm.DEFAULT)
+    Array([6.708, 2.236], dtype=float32)
+    """
 
     DEFAULT = "default"
     QR = "QR"

@@ -20,7 +20,11 @@ AT_ONCE = 3
 
 
 class FftType(enum.IntEnum):
-    """Kinds of transform: complex, inverse complex, real, inverse real."""
+    """Kinds of transform: complex, inverse complex, real, inverse real.
+
+    >>> lax.fft(jnp.array([1., 2., 3.]), lax.FftType.RFFT, (3,))
+    Array([ 6. +0.j   , -1.5+0.866j], dtype=complex64)
+    """
 
     FFT = 0
     IFFT = 1

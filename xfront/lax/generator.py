@@ -22,7 +22,13 @@ _UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 
 
 class RandomAlgorithm(enum.IntEnum):
-    """What `rng_bit_generator` computes: the platform's own algorithm, threefry or Philox."""
+    """What `rng_bit_generator` computes: the platform's own algorithm, threefry or Philox.
+
+    >>> key = jnp.array([1, 2, 3, 4], dtype="uint32")
+    >>> state, bits = lax.rng_bit_generator(key, (2,), algorithm=lax.RandomAlgorithm.RNG_PHILOX)
+    >>> bits
+    Array([ 512747620, 1298009047], dtype=uint32)
+    """
 
     RNG_DEFAULT = 0
     RNG_THREE_FRY = 1

@@ -13,6 +13,11 @@ class Precision(enum.Enum):
     """How exact products of 32-bit floats are on hardware that has faster ones.
 
     Names work too: `Precision("highest")`, and the names of dtypes with such products.
+
+    >>> lax.Precision("highest")
+    Precision.HIGHEST
+    >>> lax.dot(jnp.ones((2, 3)), jnp.ones(3), precision=lax.Precision.HIGHEST)
+    Array([3., 3.], dtype=float32)
     """
 
     DEFAULT = 0
@@ -39,7 +44,11 @@ _BY_NAME = {"default": Precision.DEFAULT, "fastest": Precision.DEFAULT,
 
 
 class DotAlgorithmPreset(enum.Enum):
-    """Named ways to compute products: dtypes of both factors and of the sum, number of products."""
+    """Named ways to compute products: dtypes of both factors and of the sum, number of products.
+
+    >>> lax.dot(jnp.ones((2, 3)), jnp.ones(3), precision=lax.DotAlgorithmPreset.F32_F32_F32)
+    Array([3., 3.], dtype=float32)
+    """
 
     DEFAULT = enum.auto()
     ANY_F8_ANY_F8_F32 = enum.auto()
@@ -66,7 +75,13 @@ class DotAlgorithmPreset(enum.Enum):
 
 
 class DotAlgorithm(NamedTuple):
-    """A way to compute products: dtypes of the factors and of the sum, and how many products."""
+    """A way to compute products: dtypes of the factors and of the sum, and how many products.
+
+    >>> f32 = np.float32
+    >>> algorithm = lax.DotAlgorithm(f32, f32, f32)
+    >>> lax.dot(jnp.ones((2, 3)), jnp.ones(3), precision=algorithm)
+    Array([3., 3.], dtype=float32)
+    """
 
     lhs_precision_type: Any
     rhs_precision_type: Any

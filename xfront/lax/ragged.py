@@ -25,6 +25,15 @@ class RaggedDotDimensionNumbers(NamedTuple):
       lhs_ragged_dimensions: the one axis of lhs whose elements are divided into groups.
       rhs_group_dimensions: the axis of rhs that numbers the groups, where the ragged axis is not
         contracted; else none.
+
+    >>> numbers = lax.RaggedDotDimensionNumbers(
+    ...     dot_dimension_numbers=(((1,), (1,)), ((), ())), lhs_ragged_dimensions=[0],
+    ...     rhs_group_dimensions=[0])
+    >>> lhs, rhs = jnp.ones((3, 2)), jnp.array([[[1.], [1.]], [[10.], [10.]]])
+    >>> lax.ragged_dot_general(lhs, rhs, jnp.array([1, 2]), numbers)
+    Array([[ 2.],
+           [20.],
+           [20.]], dtype=float32)
     """
 
     dot_dimension_numbers: DotDimensionNumbers
@@ -77,6 +86,12 @@ def ragged_dot_general(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
       `group_offset`.
     Source: CHLO spec, ragged_dot. All groups are one product with masks: the work is that of g
       products.
+
+    >>> numbers = lax.RaggedDotDimensionNumbers((((0,), (0,)), ((), ())), [0], [])
+    >>> lhs, rhs = jnp.array([[1.], [2.], [3.]]), jnp.ones((3, 2))
+    >>> lax.ragged_dot_general(lhs, rhs, jnp.array([1, 2]), numbers)[:, 0]
+    Array([[1., 1.],
+           [5., 5.]], dtype=float32)
     """
     at_home("ragged_dot_general", out_sharding)
     if group_offset is not None:
@@ -153,6 +168,11 @@ def scaled_dot(lhs: ArrayLike, rhs: ArrayLike, *, lhs_scale: ArrayLike | None = 
         rounded to bfloat16 before the product.
     Raises: TypeError where shapes do not fit.
     Source: OCP Microscaling Formats (MX) specification 1.0, 6.2.
+
+    >>> lhs, rhs = jnp.ones((1, 4), "float8_e4m3fn"), jnp.ones((4, 1), "float8_e4m3fn")
+    >>> scale = jnp.array([[2., 8.]], "bfloat16")
+    >>> lax.scaled_dot(lhs, rhs, lhs_scale=scale)
+    Array([[20]], dtype=bfloat16)
     """
     if dimension_numbers is None:
         n = np.ndim(lhs)

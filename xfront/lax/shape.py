@@ -641,7 +641,11 @@ def _barrier(xs: Any) -> Any:
 
 
 def stage(x: T) -> T:
-    """A tree of arrays with its leaves made tracers of the current trace, if there is one."""
+    """A tree of arrays with its leaves made tracers of the current trace, if there is one.
+
+    >>> xfront.jit(lambda x: x + lax.stage(2.0))(1.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
     target = state.current
     return x if target is None else tree_map(target.lift, x)
 

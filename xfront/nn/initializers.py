@@ -25,7 +25,12 @@ Axes = int | Sequence[int]
 
 
 class Initializer(Protocol):
-    """A function that makes parameters."""
+    """A function that makes parameters.
+
+    >>> make: nn.initializers.Initializer = nn.initializers.constant(2)
+    >>> make(xfront.random.key(0), (3,), jnp.float32)
+    Array([2., 2., 2.], dtype=float32)
+    """
 
     def __call__(self, key: Any, shape: Sequence[int], dtype: Any = ...,
                  out_sharding: Any = ...) -> Any:

@@ -30,6 +30,10 @@ def scaled_matmul(lhs: ArrayLike, rhs: ArrayLike, lhs_scales: ArrayLike, rhs_sca
     Returns: array [batch, m, n].
     Raises: ValueError where shapes do not fit.
     Source: Open Compute Project, Microscaling Formats (MX) Specification, version 1.0.
+
+    >>> lhs, rhs = jnp.ones((1, 1, 4)), jnp.ones((1, 2, 4))
+    >>> nn.scaled_matmul(lhs, rhs, jnp.array([[[1., 10.]]]), jnp.ones((1, 2, 2)))
+    Array([[[22., 22.]]], dtype=float32)
     """
     x, y, of_x, of_y = [operand("scaled_matmul", v) for v in (lhs, rhs, lhs_scales, rhs_scales)]
     shapes = f"lhs {x.shape}, rhs {y.shape}, scales {of_x.shape} and {of_y.shape}"

@@ -548,6 +548,13 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
     elements of two bytes, so such elements are read as bfloat16.
 
     Source: `numpy.load`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryFile() as file:
+    ...     jnp.save(file, jnp.array([1, 2, 3]))
+    ...     start = file.seek(0)
+    ...     jnp.load(file)
+    Array([1, 2, 3], dtype=int32)
     """
     found = np.load(file, *args, **kwargs)
     if not isinstance(found, np.ndarray):
@@ -556,12 +563,23 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def fromiter(*args: Any, **kwargs: Any) -> Any:
-    """Not supported: an iterator is used up by the first trace. Write `asarray(list(it))`."""
+    """Not supported: an iterator is used up by the first trace. Write `asarray(list(it))`.
+
+    >>> jnp.asarray(list(n * n for n in range(4)))
+    Array([0, 1, 4, 9], dtype=int32)
+    """
     raise NotImplementedError("fromiter is not supported: write asarray(list(iterable))")
 
 
 def fromfile(*args: Any, **kwargs: Any) -> Any:
-    """Not supported: reading a file is no operation. Write `asarray(numpy.fromfile(...))`."""
+    """Not supported: reading a file is no operation. Write `asarray(numpy.fromfile(...))`.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     np.arange(3, dtype=np.float32).tofile(file.name)
+    ...     jnp.asarray(np.fromfile(file.name, np.float32))
+    Array([0., 1., 2.], dtype=float32)
+    """
     raise NotImplementedError("fromfile is not supported: write asarray(numpy.fromfile(...))")
 
 

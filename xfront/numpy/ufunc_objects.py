@@ -37,6 +37,12 @@ class ufunc(functools.partial[Array]):
       call, reduce, accumulate, at, reduceat: what the object and its methods do, where that is
         better than what follows from `func`.
     Source: `numpy.ufunc`.
+
+    >>> hypotenuse = jnp.ufunc(lambda x, y: jnp.sqrt(x * x + y * y), nin=2, nout=1, identity=0)
+    >>> hypotenuse(jnp.array([3., 5.]), jnp.array([4., 12.]))
+    Array([ 5., 13.], dtype=float32)
+    >>> hypotenuse.reduce(jnp.array([2., 3., 6.]))
+    Array(7., dtype=float32)
     """
 
     __name__: str

@@ -28,6 +28,11 @@ class RegularGridInterpolator:
     Raises: ValueError for other methods, points that are not ascending vectors of two or more, and
       shapes that do not fit; NotImplementedError for `bounds_error`.
     Source: `scipy.interpolate.RegularGridInterpolator`.
+
+    >>> grid = (jnp.array([0., 1.]), jnp.array([0., 2.]))
+    >>> f = interpolate.RegularGridInterpolator(grid, jnp.array([[0., 2.], [1., 3.]]))
+    >>> f(jnp.array([[0.5, 1.0], [1.0, 0.5]]))
+    Array([1.5, 1.5], dtype=float32)
     """
 
     def __init__(self, points: Sequence[Any], values: Any, method: str = "linear",

@@ -49,6 +49,10 @@ def map_coordinates(input: ArrayLike, coordinates: Sequence[Any], order: int,
     Raises: ValueError where there are not as many coordinates as axes; NotImplementedError for
       other orders and modes.
     Source: `scipy.ndimage.map_coordinates`.
+
+    >>> image = jnp.array([[1., 2.], [3., 4.]])
+    >>> ndimage.map_coordinates(image, [jnp.array([0., 0.5]), jnp.array([1., 0.5])], order=1)
+    Array([2. , 2.5], dtype=float32)
     """
     if index_of(order, "map_coordinates: order") not in (0, 1):
         raise NotImplementedError(f"map_coordinates: only order=0 and order=1 are supported, got "

@@ -31,6 +31,10 @@ class OptimizeResults(NamedTuple):
       fun, jac: value and gradient at x.
       hess_inv: an approximation of the inverse Hessian.
       nfev, njev, nit: how often function and gradient were computed, and the number of turns.
+
+    >>> found = optimize.minimize(lambda x: jnp.sum((x - 3) ** 2) + 1, jnp.zeros(2), method="BFGS")
+    >>> int(found.status), found.fun
+    (0, Array(1., dtype=float32))
     """
 
     x: Any
@@ -93,6 +97,10 @@ def minimize(fun: Callable[..., Any], x0: ArrayLike, args: tuple = (), *, method
       another x0.
     Source: Nocedal and Wright, Numerical Optimization, 2006: algorithm 6.1, with the line search of
       algorithms 3.5 and 3.6; `scipy.optimize.minimize`.
+
+    >>> found = optimize.minimize(lambda x: jnp.sum((x - 3) ** 2), jnp.zeros(2), method="BFGS")
+    >>> found.success, found.x
+    (Array(True, dtype=bool), Array([3., 3.], dtype=float32))
     """
     if not isinstance(args, tuple):
         raise TypeError(f"minimize: args must be a tuple, got {args!r}")

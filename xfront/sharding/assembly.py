@@ -71,6 +71,10 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Shardin
     Raises: ValueError where parts do not lie on the devices of the sharding, or have another shape
       or dtype; TypeError for a part that is not an Array; IndivisibleError where the shape does not
       divide.
+
+    >>> whole = xfront.NamedSharding(xfront.make_mesh((1,), ("rows",)), xfront.P("rows"))
+    >>> xfront.make_array_from_single_device_arrays((2,), whole, [jnp.array([1., 2.])])
+    Array([1., 2.], dtype=float32)
     """
     whole, name = tuple([int(n) for n in shape]), "make_array_from_single_device_arrays"
     for x in arrays:
@@ -114,6 +118,10 @@ def make_array_from_process_local_data(sharding: Sharding, local_data: ArrayLike
     Returns: an array of the global shape, committed to the sharding.
     Raises: ValueError where the shapes do not agree, or where `global_shape` is None and processes
       hold different shares of a dimension.
+
+    >>> whole = xfront.NamedSharding(xfront.make_mesh((1,), ("rows",)), xfront.P("rows"))
+    >>> xfront.make_array_from_process_local_data(whole, np.array([1., 2.], np.float32))
+    Array([1., 2.], dtype=float32)
     """
     data = binding.host_array(local_data)
     shares = process_shares(sharding, data.ndim)

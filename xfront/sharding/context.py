@@ -29,6 +29,11 @@ class set_mesh:
     Args:
       mesh: a Mesh; the empty one leaves no mesh in context.
     Raises: TypeError where `mesh` is not a Mesh; ValueError where something is being traced.
+
+    >>> with xfront.set_mesh(xfront.make_mesh((1,), ("rows",))):
+    ...     x = xfront.device_put(jnp.arange(4), xfront.P("rows"))
+    >>> x.sharding.mesh.axis_names, x.sharding.spec
+    (('rows',), P('rows',))
     """
 
     __slots__ = ("_before",)
@@ -56,6 +61,10 @@ class use_abstract_mesh:
     Args:
       mesh: an AbstractMesh.
     Raises: TypeError where `mesh` is not an AbstractMesh.
+
+    >>> with xfront.sharding.use_abstract_mesh(xfront.sharding.AbstractMesh((8,), ("rows",))):
+    ...     xfront.sharding.get_abstract_mesh().axis_sizes
+    (8,)
     """
 
     __slots__ = ("_swapped",)
@@ -80,6 +89,10 @@ def get_mesh() -> Mesh:
     """The mesh that `set_mesh` set; an empty mesh where none is set.
 
     Raises: ValueError where something is being traced.
+
+    >>> with xfront.set_mesh(xfront.make_mesh((1,), ("rows",))):
+    ...     xfront.sharding.get_mesh().axis_names
+    ('rows',)
     """
     if tracing.current is not None:
         raise ValueError("get_mesh() can only be used outside of `jit`; use get_abstract_mesh() in "
@@ -90,7 +103,12 @@ def get_mesh() -> Mesh:
 
 @front_door
 def get_abstract_mesh() -> AbstractMesh:
-    """The abstract mesh in context; an empty mesh where none is set."""
+    """The abstract mesh in context; an empty mesh where none is set.
+
+    >>> with xfront.set_mesh(xfront.make_mesh((1,), ("rows",))):
+    ...     xfront.sharding.get_abstract_mesh().axis_names
+    ('rows',)
+    """
     found = binding.mesh_state.value
     return _EMPTY_ABSTRACT if found is None or found[1] is None else found[1]
 

@@ -24,6 +24,12 @@ class AxisType(enum.Enum):
     Auto: the compiler decides. Explicit: the program decides, by the shardings of its arguments and
     by what follows from them in types (docs/sharding.md). Manual: the body of a `shard_map`
     computes with parts.
+
+    >>> kinds = (xfront.sharding.AxisType.Explicit,)
+    >>> mesh = xfront.make_mesh((1,), ("rows",), axis_types=kinds)
+    >>> x = xfront.device_put(jnp.ones(4), xfront.NamedSharding(mesh, xfront.P("rows")))
+    >>> xfront.typeof(x)
+    ShapedArray(float32[4@rows])
     """
 
     Auto = enum.auto()
@@ -41,6 +47,10 @@ class AbstractDevice:
       device_kind: name of the kind, as devices give it.
       num_cores: number of cores of a device, or None.
       platform: name of the platform, or None.
+
+    >>> kind = xfront.sharding.AbstractDevice("TPU v5e", num_cores=1)
+    >>> kind.device_kind
+    'TPU v5e'
     """
 
     __slots__ = ("device_kind", "num_cores", "platform")
@@ -176,6 +186,10 @@ class Mesh(_Axes):
 
     Meshes of the same devices, names and types are one object. In `with mesh:`, specs without a
     mesh that are given to `jit` and `with_sharding_constraint` belong to it; `set_mesh` does more.
+
+    >>> mesh = xfront.sharding.Mesh(np.array(xfront.devices()[:1]), ("data",))
+    >>> mesh.shape, mesh.size
+    (OrderedDict([('data', 1)]), 1)
     """
 
     __slots__ = ("__weakref__", "_abstract", "_entered", "_internal_device_list", "axes",
@@ -338,6 +352,10 @@ class AbstractMesh(_Axes):
       abstract_device: the AbstractDevice that describes the devices, or None.
     Raises: ValueError where the numbers of sizes, names and types differ, or a name occurs twice;
       TypeError where a name or type is of the wrong type.
+
+    >>> mesh = xfront.sharding.AbstractMesh((4, 2), ("data", "model"))
+    >>> xfront.NamedSharding(mesh, xfront.P("data")).shard_shape((8, 3))
+    (2, 3)
     """
 
     __slots__ = ("_hash", "abstract_device", "axes", "axis_names", "axis_sizes", "axis_types")

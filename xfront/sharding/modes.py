@@ -39,6 +39,11 @@ def reshard(xs: T, out_shardings: Any) -> T:
     Raises: IndivisibleError where a dimension does not divide; RuntimeError for a spec where no
       mesh is in context; TypeError for anything else than a Sharding or a spec; ValueError where
       `out_shardings` is not a tree prefix of `xs`.
+
+    >>> mesh = xfront.make_mesh((1,), ("rows",))
+    >>> x = xfront.reshard(jnp.arange(4), xfront.NamedSharding(mesh, xfront.P("rows")))
+    >>> x.sharding.spec
+    P('rows',)
     """
     leaves, tree = tree_flatten(xs)
     told = broadcast_prefix(out_shardings, xs, is_leaf=lambda s: s is None)
@@ -98,6 +103,13 @@ def auto_axes(f: Callable[..., Any] | None = None, /, *, axes: str | tuple[str, 
         give it as a keyword argument instead.
     Returns: a function of the same arguments. A call raises TypeError where neither place gives
       `out_sharding`, ValueError where the mesh does not have an axis.
+
+    >>> kinds = (xfront.sharding.AxisType.Explicit,)
+    >>> with xfront.set_mesh(xfront.make_mesh((1,), ("rows",), axis_types=kinds)):
+    ...     f = xfront.sharding.auto_axes(lambda x: x.reshape(2, 2), out_sharding=xfront.P("rows"))
+    ...     x = f(jnp.arange(4))
+    >>> x.sharding.spec
+    P('rows', None)
     """
     if f is None:
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)  # type: ignore
@@ -137,6 +149,12 @@ def explicit_axes(f: Callable[..., Any] | None = None, /, *,
         their tuple. A call may give it as a keyword argument instead.
     Returns: a function of the same arguments. A call raises TypeError where neither place gives
       `in_sharding`, ValueError where the mesh does not have an axis.
+
+    >>> with xfront.set_mesh(xfront.make_mesh((1,), ("rows",))):
+    ...     f = xfront.sharding.explicit_axes(
+    ...         lambda x: print(xfront.typeof(x)), in_sharding=xfront.P("rows"))
+    ...     xfront.jit(f)(jnp.arange(4))
+    int32[4@rows]
     """
     if f is None:
         return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)  # type: ignore

@@ -19,6 +19,27 @@ from .mesh import AbstractMesh, Mesh, abstract_mesh, known_by_axes, mesh_of
 from .partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
 
 GSPMDSharding = binding.GSPMDSharding
+NamedSharding.__doc__ = """A mesh and a spec, which says over which of its axes each dimension is divided.
+
+Args:
+  mesh: a Mesh, or an AbstractMesh where the devices are not known.
+  spec: a PartitionSpec; it may name fewer dimensions than arrays have.
+  memory_kind: in which memory of the devices; None for the default one.
+Raises: TypeError for another mesh or spec; ValueError for axes that the mesh does not have.
+
+>>> rows = xfront.NamedSharding(xfront.make_mesh((1,), ("rows",)), xfront.P("rows"))
+>>> xfront.device_put(jnp.arange(4.), rows).sharding == rows
+True
+"""
+SingleDeviceSharding.__doc__ = """All of an array on one device.
+
+Args:
+  device: the device; memory_kind: in which of its memories, None for the default one.
+
+>>> place = xfront.sharding.SingleDeviceSharding(xfront.devices()[0])
+>>> place.num_devices, place.shard_shape((4, 2))
+(1, (4, 2))
+"""
 
 
 def _check(mesh: Any, spec: Any) -> None:
@@ -413,6 +434,10 @@ def make_single_device_sharding(device: Any, memory_kind: str | None = None) -> 
     Args:
       device: the device.
       memory_kind: which of its memories; None means its default memory.
+
+    >>> place = xfront.sharding.make_single_device_sharding(xfront.devices()[0])
+    >>> place.num_devices, place.is_fully_replicated
+    (1, True)
     """
     return binding.single_device_sharding(device, memory_kind)
 

@@ -35,6 +35,9 @@ class PartitionSpec:
       reduced: names of explicit axes over which values are whole and cotangents are unreduced;
         none by default.
     Raises: ValueError where an axis is both unreduced and reduced.
+
+    >>> xfront.P("rows", None, ("a", "b"))
+    P('rows', None, ('a', 'b'))
     """
 
     __slots__ = ("_hash", "partitions", "reduced", "unreduced")

@@ -106,7 +106,16 @@ def origin(x: Tracer) -> str:
 @front_door
 @contextlib.contextmanager
 def ensure_compile_time_eval() -> Iterator[None]:
-    """A context in which operations on known arrays run at once, also while jit traces."""
+    """A context in which operations on known arrays run at once, also while jit traces.
+
+    >>> @xfront.jit
+    ... def f(x):
+    ...     with xfront.ensure_compile_time_eval():
+    ...         rows = int(jnp.sum(jnp.arange(3)))
+    ...     return jnp.full(rows, x)
+    >>> f(2.0)
+    Array([2., 2., 2.], dtype=float32, weak_type=True)
+    """
     with concretely():
         yield
 

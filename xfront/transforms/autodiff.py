@@ -568,6 +568,11 @@ def fwd_and_bwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = F
       jitted: whether both functions are compiled by `jit`, as they are by default.
     Returns: `fwd(*args) -> (value, saved)` (with `has_aux`, `(value, saved, aux)`), and
       `bwd(saved, cotangent)`, a tuple of gradients (one gradient for an int `argnums`).
+
+    >>> fwd, bwd = xfront.fwd_and_bwd(lambda x: x ** 2)
+    >>> value, saved = fwd(3.0)
+    >>> bwd(saved, 1.0)
+    Array(6., dtype=float32, weak_type=True)
     """
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 

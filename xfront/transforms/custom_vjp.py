@@ -50,6 +50,13 @@ class custom_vjp(Ruled[P, R]):
     `defvjp(fwd, bwd)` sets the rule: `fwd(*args) -> (value, residuals)`, and `bwd(*nondiff,
     residuals, cotangent)` returns a tuple with a cotangent for each differentiable argument, or
     None for zero.
+
+    >>> @xfront.custom_vjp
+    ... def kept(x):
+    ...     return x
+    >>> kept.defvjp(lambda x: (x, None), lambda _, ct: (jnp.clip(ct, -1, 1),))
+    >>> xfront.grad(lambda x: 5 * kept(x))(2.0)
+    Array(1., dtype=float32, weak_type=True)
     """
 
     definition = ops.custom_vjp
@@ -245,6 +252,12 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     Args:
       fun: a function that returns `(value, vjp)`; `vjp(cotangent)` returns a tuple with a cotangent
         for each argument, or the cotangent itself for a single one.
+
+    >>> @xfront.custom_gradient
+    ... def kept(x):
+    ...     return x, lambda ct: jnp.clip(ct, -1, 1)
+    >>> xfront.grad(lambda x: 5 * kept(x))(2.0)
+    Array(1., dtype=float32, weak_type=True)
     """
     @custom_vjp
     def wrapped(*args: Any) -> Any:
@@ -274,6 +287,12 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
       example_args: arguments of `fun`; only their structure, shapes and dtypes are read.
     Returns: a list of the captured values, and a function for which `closed(*args, *captured)`
       equals `fun(*args)`. It raises TypeError for arguments unlike `example_args`.
+
+    >>> def f(x):
+    ...     closed, captured = xfront.closure_convert(lambda y: x * y, 2.0)
+    ...     return closed(5.0, *captured)
+    >>> xfront.grad(f)(3.0)
+    Array(5., dtype=float32, weak_type=True)
     """
     name, n = name_of(fun), len(example_args)
     given = Arguments("closure_convert", list(example_args))

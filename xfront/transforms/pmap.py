@@ -52,6 +52,10 @@ def pmap(fun: Callable[..., Any], axis_name: Hashable | None = None, *, in_axes:
     Raises: TypeError where an axis or `axis_size` is not an int, or `backend` not a string;
       ValueError for both `devices` and `backend`; NotImplementedError for an axis name that is not
       a string.
+
+    >>> mean = xfront.pmap(lambda x: lax.pmean(x, "i"), axis_name="i")
+    >>> mean(jnp.array([[1., 2.]]))
+    Array([[1., 2.]], dtype=float32)
     """
     if not callable(fun):
         raise TypeError(f"pmap: expected a function, got {fun!r}")

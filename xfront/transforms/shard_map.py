@@ -367,6 +367,12 @@ def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_ax
       axis_name: name of the axis of the mesh, a string.
     Raises: TypeError where a position is not a non-negative int, or `axis_name` not a string; and
       the errors of `shard_map`.
+
+    >>> with xfront.set_mesh(xfront.make_mesh((1,), ("rows",))):
+    ...     total = xfront.smap(lambda x: lax.psum(x.sum(), "rows"), in_axes=0, out_axes=None,
+    ...                         axis_name="rows")
+    ...     total(jnp.arange(4))
+    Array(6, dtype=int32)
     """
     if f is None:
         return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)

@@ -17,6 +17,10 @@ class SymbolicZero:
     Args:
       aval: shape, dtype and weakness of the zero, an object like those that `xfront.typeof`
         returns; the zero has its attributes too. An integer's tangent has dtype float0.
+
+    >>> zero = custom_derivatives.SymbolicZero(xfront.typeof(jnp.ones(2)))
+    >>> zero.shape, zero.dtype
+    ((2,), dtype('float32'))
     """
 
     __slots__ = ("aval",)
@@ -50,6 +54,15 @@ class CustomVJPPrimal:
     Args:
       value: the array or tracer.
       perturbed: whether it is differentiated.
+
+    >>> @xfront.custom_vjp
+    ... def product(x, y):
+    ...     return x * y
+    >>> def fwd(x, y):
+    ...     return x.value * y.value, y.value
+    >>> product.defvjp(fwd, lambda y, ct: (ct * y, None), symbolic_zeros=True)
+    >>> xfront.grad(product)(2.0, 3.0)
+    Array(3., dtype=float32, weak_type=True)
     """
 
     __slots__ = ("perturbed", "value")
@@ -65,6 +78,10 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
     """The tree of the values of a tree of CustomVJPPrimals.
 
     Raises: TypeError where a leaf is not a CustomVJPPrimal.
+
+    >>> leaf = custom_derivatives.CustomVJPPrimal(2.0, perturbed=True)
+    >>> custom_derivatives.custom_vjp_primal_tree_values({"x": leaf})
+    {'x': 2.0}
     """
     def value(leaf: Any) -> Any:
         if type(leaf) is not CustomVJPPrimal:

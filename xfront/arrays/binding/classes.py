@@ -74,3 +74,8 @@ def install(surface: Mapping[str, Any]) -> None:
 
 
 Array.__module__ = "xfront"
+Array.__doc__ = """The type of arrays, and of tracers that stand for them, for `isinstance`.
+
+>>> isinstance(jnp.arange(3), xfront.Array), isinstance(np.arange(3), xfront.Array)
+(True, False)
+"""

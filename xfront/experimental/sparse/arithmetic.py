@@ -84,6 +84,10 @@ def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> Any:
     Args: `v`: broadcasts to the shape of `sp_mat`.
     Returns: data of a BCOO, [*batch, nse, *dense].
     Raises: NotImplementedError where the product would have a larger shape.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
+    >>> sparse.bcoo_multiply_dense(mat, jnp.array([4., 5., 6.]))
+    Array([10., 18.], dtype=float32)
     """
     return _with_dense(sp_mat, v, jnp.multiply)
 
@@ -124,6 +128,11 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     """The product of two sparse arrays of one shape, element by element, at the coordinates of lhs.
 
     Raises: ValueError where shapes differ; NotImplementedError where numbers of dense axes do.
+
+    >>> lhs = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
+    >>> rhs = sparse.BCOO.fromdense(jnp.array([4., 5., 0.]))
+    >>> sparse.bcoo_multiply_sparse(lhs, rhs).todense()
+    Array([ 0., 10.,  0.], dtype=float32)
     """
     if lhs.shape != rhs.shape:
         raise ValueError(f"bcoo_multiply_sparse: shapes must agree, got {lhs.shape} and "
@@ -156,6 +165,10 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     """The sum over axes of any kind; duplicate coordinates stay.
 
     Raises: ValueError where an axis is out of range or named twice.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 4.]]))
+    >>> sparse.bcoo_reduce_sum(mat, axes=(0,)).todense()
+    Array([3., 6.], dtype=float32)
     """
     return _reduced(mat, normalize_axes("bcoo_reduce_sum", tuple(axes), mat.ndim))
 

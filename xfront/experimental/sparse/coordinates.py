@@ -27,11 +27,21 @@ Shape = tuple[int, ...]
 
 
 class SparseEfficiencyError(ValueError):
-    """A layout that stores more than the one it is made of."""
+    """A layout that stores more than the one it is made of.
+
+    >>> sparse.bcoo_update_layout(sparse.eye(3), n_batch=1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    xfront...SparseEfficiencyError: ...n_batch=1 and n_dense=0 store 3 times as many elements...
+    """
 
 
 class SparseEfficiencyWarning(UserWarning):
-    """A layout that stores more than the one it is made of."""
+    """A layout that stores more than the one it is made of.
+
+    >>> issubclass(sparse.SparseEfficiencyWarning, UserWarning)
+    True
+    """
 
 
 class Layout(NamedTuple):
@@ -49,7 +59,12 @@ class Layout(NamedTuple):
 
 
 class JAXSparse:
-    """What sparse arrays have in common: a shape, elements, and the operators of arrays."""
+    """What sparse arrays have in common: a shape, elements, and the operators of arrays.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 0.]]))
+    >>> isinstance(mat, sparse.JAXSparse), mat.shape, mat.nse
+    (True, (2, 2), 2)
+    """
 
     __array_priority__ = 100                     # NumPy's operators defer to these
 
@@ -203,7 +218,7 @@ class BCOO(JAXSparse):
       shape: of the dense array.
       indices_sorted, unique_indices: what is promised of the coordinates.
 
-    >>> m = BCOO.fromdense(jnp.array([[0., 1.], [2., 0.]]))
+    >>> m = sparse.BCOO.fromdense(jnp.array([[0., 1.], [2., 0.]]))
     >>> m, (m @ jnp.ones(2)).tolist()
     (BCOO(float32[2, 2], nse=2), [1.0, 2.0])
     """
@@ -410,6 +425,11 @@ def bcoo_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dens
       n_batch, n_dense: how many leading and trailing axes are batches and dense.
       index_dtype: of the coordinates.
     Raises: ValueError where the axes are too few; under jit, ConcretizationTypeError without `nse`.
+
+    >>> mat = sparse.bcoo_fromdense(jnp.array([[0., 2.], [3., 0.]]))
+    >>> mat.data, mat.indices
+    (Array([2., 3.], dtype=float32), Array([[0, 1],
+           [1, 0]], dtype=int32))
     """
     mat = jnp.asarray(mat)
     n_sparse = mat.ndim - n_batch - n_dense
@@ -450,7 +470,12 @@ def _fromdense(mat: Any, nse: int, n_batch: int, n_sparse: int, dtype: str) -> t
 
 
 def bcoo_todense(mat: BCOO) -> Any:
-    """The dense array; elements at the same coordinate are added up."""
+    """The dense array; elements at the same coordinate are added up.
+
+    >>> mat = sparse.BCOO((jnp.array([3., 2.]), jnp.array([[1], [1]])), shape=(3,))
+    >>> sparse.bcoo_todense(mat)
+    Array([0., 5., 0.], dtype=float32)
+    """
     return _todense(mat)
 
 
@@ -468,6 +493,10 @@ def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) ->
       arr: of the same shape.
       assume_unique: whether coordinates are taken to be distinct: as `sparr` says where None. Where
         they are not, the element is stored once and is zero at its other places.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
+    >>> sparse.bcoo_extract(mat, jnp.array([4., 5., 6.])).data
+    Array([5., 6.], dtype=float32)
     """
     arr = jnp.asarray(arr)
     if arr.shape != sparr.shape:
@@ -494,7 +523,12 @@ def _extract(mat: BCOO, dense: Any, unique: bool) -> Any:
 # --- order and duplicates -------------------------------------------------------------------------
 
 def bcoo_sort_indices(mat: BCOO) -> BCOO:
-    """The same array with coordinates in lexicographic order."""
+    """The same array with coordinates in lexicographic order.
+
+    >>> mat = sparse.BCOO((jnp.array([3., 2.]), jnp.array([[2], [1]])), shape=(3,))
+    >>> sparse.bcoo_sort_indices(mat).data
+    Array([2., 3.], dtype=float32)
+    """
     data, indices = _sorted(mat)
     return BCOO((data, indices), shape=mat.shape, indices_sorted=True,
                 unique_indices=mat.unique_indices)
@@ -516,6 +550,10 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
       nse: how many elements are stored: as many as there are coordinates where None; padded where
         there are fewer, and the last are left out where there are more.
     Raises: ConcretizationTypeError under jit without `nse`.
+
+    >>> mat = sparse.BCOO((jnp.array([3., 2.]), jnp.array([[1], [1]])), shape=(3,))
+    >>> sparse.bcoo_sum_duplicates(mat).data
+    Array([5.], dtype=float32)
     """
     return _sum_duplicates(mat, nse, False)
 
@@ -573,6 +611,10 @@ def bcoo_update_layout(mat: BCOO, *, n_batch: int | None = None, n_dense: int | 
       on_inefficient: what is done where more is stored afterwards: "error", "warn", or None.
     Raises: ValueError where the axes are too few or `on_inefficient` is another;
       SparseEfficiencyError.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 0.]]))
+    >>> sparse.bcoo_update_layout(mat, n_batch=1, on_inefficient=None)
+    BCOO(float32[2, 2], nse=2, n_batch=1)
     """
     if on_inefficient not in ("error", "warn", None):
         raise ValueError("on_inefficient should be 'error', 'warn', or None; got "

@@ -33,6 +33,9 @@ def empty(shape: Sequence[int], dtype: Any = None, index_dtype: Any = np.int32,
     Args:
       index_dtype: of the coordinates; sparse_format: "bcoo" or "bcsr".
       n_batch, n_dense, nse: of the result; its elements are padding.
+
+    >>> sparse.empty((2, 3), dtype="float32", nse=1)
+    BCOO(float32[2, 3], nse=1)
     """
     shape = tuple([index_of(d, "shape") for d in shape])
     batch, dense = shape[:n_batch], shape[len(shape) - n_dense:]
@@ -46,7 +49,12 @@ def empty(shape: Sequence[int], dtype: Any = None, index_dtype: Any = np.int32,
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, index_dtype: Any = np.int32,
         sparse_format: str = "bcoo") -> Any:
-    """A sparse matrix [N, M] with ones on diagonal `k`; sparse_format: "bcoo" or "bcsr"."""
+    """A sparse matrix [N, M] with ones on diagonal `k`; sparse_format: "bcoo" or "bcsr".
+
+    >>> sparse.eye(2, 3, k=1).todense()
+    Array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
     rows = index_of(N, "N")
     columns = rows if M is None else index_of(M, "M")
     k = index_of(k, "k")
@@ -68,6 +76,10 @@ def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = float, indices_d
       unique_indices, sorted_indices: whether coordinates are distinct, and in their order.
       generator: called with a key, `shape`, `dtype` and `kwds` for the elements.
     Raises: ValueError where there are fewer places than elements.
+
+    >>> mat = sparse.random_bcoo(xfront.random.key(0), (3, 4), nse=0.25)
+    >>> mat.nse, mat.shape
+    (3, (3, 4))
     """
     shape = tuple([index_of(d, "shape") for d in shape])
     end = len(shape) - n_dense
@@ -92,7 +104,12 @@ def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = float, indices_d
 
 
 def todense(arr: Any) -> Any:
-    """A tree with its sparse arrays made dense."""
+    """A tree with its sparse arrays made dense.
+
+    >>> sparse.todense({"eye": sparse.eye(2), "dense": jnp.array([1., 2.])})["eye"]
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
     return tree_map(lambda x: x.todense() if isinstance(x, JAXSparse) else jnp.asarray(x), arr,
                     is_leaf=lambda x: isinstance(x, JAXSparse))
 

@@ -53,6 +53,11 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0,
     """As `xfront.value_and_grad`; the gradient by a sparse argument has its coordinates.
 
     Args: as there.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
+    >>> value, gradient = sparse.value_and_grad(lambda m: m @ jnp.array([1., 10., 100.]))(mat)
+    >>> value, gradient.data
+    (Array(320., dtype=float32), Array([ 10., 100.], dtype=float32))
     """
     def transform(call: Any, **options: Any) -> Any:
         return autodiff.value_and_grad(call, **options, **kwargs)
@@ -72,7 +77,13 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0,
 
 def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
          **kwargs: Any) -> Callable[..., Any]:
-    """As `xfront.grad`; the gradient by a sparse argument is sparse, with its coordinates."""
+    """As `xfront.grad`; the gradient by a sparse argument is sparse, with its coordinates.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 0.]]))
+    >>> sparse.grad(lambda m: (m @ jnp.array([1., 10.])).sum())(mat).todense()
+    Array([[ 0., 10.],
+           [ 1.,  0.]], dtype=float32)
+    """
     both = value_and_grad(fun, argnums, has_aux, **kwargs)
 
     def wrapped(*args: Any, **named: Any) -> Any:
@@ -133,13 +144,23 @@ def _sparse_jacobian(x: Any, found: Any) -> Any:
 def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
            **kwargs: Any) -> Callable[..., Any]:
     """As `xfront.jacfwd`; the Jacobian by a sparse argument is sparse: the axes of the result are
-    batch axes in front of its own."""
+    batch axes in front of its own.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
+    >>> sparse.jacfwd(lambda m: (m @ jnp.array([1., 10., 100.])) ** 2)(mat).todense()
+    Array([    0.,  6400., 64000.], dtype=float32)
+    """
     return _jacobian(lambda call, **o: jacobians.jacfwd(call, **o, **kwargs), fun, argnums, has_aux)
 
 
 def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
            **kwargs: Any) -> Callable[..., Any]:
-    """As `xfront.jacrev`; see `jacfwd`."""
+    """As `xfront.jacrev`; see `jacfwd`.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
+    >>> sparse.jacobian(lambda m: m @ jnp.array([1., 10., 100.]))(mat).todense()
+    Array([  0.,  10., 100.], dtype=float32)
+    """
     return _jacobian(lambda call, **o: jacobians.jacrev(call, **o, **kwargs), fun, argnums, has_aux)
 
 

@@ -37,6 +37,11 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
 
     Raises: ValueError for what is no permutation; NotImplementedError where axes of one kind
       (batch, sparse, dense) would stand among those of another: write update_layout first.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 4.]]))
+    >>> sparse.bcoo_transpose(mat, permutation=(1, 0)).todense()
+    Array([[0., 3.],
+           [2., 4.]], dtype=float32)
     """
     order = tuple([a + mat.ndim if a < 0 else a for a in _ints(permutation, "permutation")])
     if sorted(order) != list(range(mat.ndim)):
@@ -62,7 +67,12 @@ def _transposed(mat: BCOO, order: tuple[int, ...]) -> BCOO:
 
 
 def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
-    """The array without these axes of size 1. Raises: ValueError where one has another size."""
+    """The array without these axes of size 1. Raises: ValueError where one has another size.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.]]))
+    >>> sparse.bcoo_squeeze(mat, dimensions=(0,)).todense()
+    Array([0., 2.], dtype=float32)
+    """
     axes = normalize_axes("bcoo_squeeze", _ints(dimensions, "dimensions"), arr.ndim)
     if any(arr.shape[a] != 1 for a in axes):
         raise ValueError(f"bcoo_squeeze: axes {axes} of {arr.shape} must have size 1")
@@ -86,7 +96,12 @@ def _squeezed(mat: BCOO, axes: tuple[int, ...]) -> BCOO:
 
 
 def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
-    """The array in the opposite order along axes."""
+    """The array in the opposite order along axes.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
+    >>> sparse.bcoo_rev(mat, dimensions=(0,)).todense()
+    Array([3., 2., 0.], dtype=float32)
+    """
     axes = normalize_axes("bcoo_rev", _ints(dimensions, "dimensions"), operand.ndim)
     return _reversed(operand, tuple(axes))
 
@@ -118,6 +133,11 @@ def bcoo_broadcast_in_dim(mat: BCOO, *, shape: Sequence[int],
       shape: of the result; broadcast_dimensions: which of its axes those of `mat` become.
       sharding: None.
     Raises: ValueError where the shapes do not fit; NotImplementedError for a sharding.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([1., 0.]))
+    >>> sparse.bcoo_broadcast_in_dim(mat, shape=(2, 2), broadcast_dimensions=(1,)).todense()
+    Array([[1., 0.],
+           [1., 0.]], dtype=float32)
     """
     at_home("bcoo_broadcast_in_dim", sharding, "sharding")
     shape, dims = _ints(shape, "shape"), _ints(broadcast_dimensions, "broadcast_dimensions")
@@ -165,6 +185,10 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
 
     Raises: ValueError where there is none, shapes or layouts do not fit, or the axis is out of
       range.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([1., 0.]))
+    >>> sparse.bcoo_concatenate([mat, mat], dimension=0).todense()
+    Array([1., 0., 1., 0.], dtype=float32)
     """
     operands = list(operands)
     if not operands or not all(isinstance(x, BCOO) for x in operands):
@@ -250,6 +274,10 @@ def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[in
       dimensions: an order of the axes to transpose to first; sharding: None.
     Raises: ValueError where the sizes differ; NotImplementedError for arrays with dense axes and
       for a sharding.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 4.]]))
+    >>> sparse.bcoo_reshape(mat, new_sizes=(4,)).todense()
+    Array([0., 2., 3., 4.], dtype=float32)
     """
     at_home("bcoo_reshape", sharding, "sharding")
     sizes = _ints(new_sizes, "new_sizes")
@@ -319,6 +347,10 @@ def bcoo_slice(mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequen
     """The part of an array from `start_indices` to `limit_indices`, every `strides`-th element.
 
     Raises: ValueError where they are not one each axis, or out of range.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3., 4.]))
+    >>> sparse.bcoo_slice(mat, start_indices=[1], limit_indices=[4], strides=[2]).todense()
+    Array([2., 4.], dtype=float32)
     """
     starts, limits = _ints(start_indices, "start_indices"), _ints(limit_indices, "limit_indices")
     steps = (1,) * mat.ndim if strides is None else _ints(strides, "strides")
@@ -359,6 +391,10 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
 
     Starts are moved so that the part lies inside of the array.
     Raises: ValueError where they are not one each axis, or a size is larger than its axis.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
+    >>> sparse.bcoo_dynamic_slice(mat, [1], [2]).todense()
+    Array([2., 3.], dtype=float32)
     """
     sizes = _ints(slice_sizes, "slice_sizes")
     starts = [jnp.asarray(x) for x in start_indices]

@@ -70,6 +70,11 @@ def bcoo_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: A
       there are pairs, or places in the result.
     Raises: TypeError where sizes or dtypes do not fit; NotImplementedError where batch axes of two
       sparse operands are not leading batch axes of both.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 0.]]))
+    >>> numbers = (((1,), (0,)), ((), ()))
+    >>> sparse.bcoo_dot_general(mat, jnp.array([1., 10.]), dimension_numbers=numbers)
+    Array([20.,  3.], dtype=float32)
     """
     at_home("bcoo_dot_general", out_sharding)
     (lc, rc), (lb, rb) = dimension_numbers
@@ -198,6 +203,12 @@ def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers:
     Args:
       indices: integers [*batch, nse, n_sparse]: of the leading axes of the result behind the batch.
     Returns: [*batch, nse, *dense].
+
+    >>> A, B = jnp.array([[1., 2.], [3., 4.]]), jnp.array([[5., 6.], [7., 8.]])
+    >>> places = jnp.array([[0, 0], [1, 1]])
+    >>> numbers = (((1,), (0,)), ((), ()))
+    >>> sparse.bcoo_dot_general_sampled(A, B, places, dimension_numbers=numbers)
+    Array([19., 50.], dtype=float32)
     """
     (lc, rc), (lb, rb) = dimension_numbers
     numbers = ((tuple(lc), tuple(rc)), (tuple(lb), tuple(rb)))

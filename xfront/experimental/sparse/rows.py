@@ -38,6 +38,12 @@ class BCSR(JAXSparse):
         begin and the last one ends, [*batch, rows + 1].
       shape: of the dense array.
       indices_sorted, unique_indices: what is promised of the columns of each row.
+
+    >>> mat = sparse.BCSR.fromdense(jnp.array([[0., 2.], [3., 4.]]))
+    >>> mat.indices, mat.indptr
+    (Array([1, 0, 1], dtype=int32), Array([0, 1, 3], dtype=int32))
+    >>> mat @ jnp.array([1., 1.])
+    Array([2., 7.], dtype=float32)
     """
 
     def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int],
@@ -164,18 +170,32 @@ def bcsr_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dens
     """The sparse array of a dense one; see `bcoo_fromdense`.
 
     Raises: ValueError where not two axes are sparse.
+
+    >>> mat = sparse.bcsr_fromdense(jnp.array([[0., 2.], [3., 0.]]))
+    >>> mat.data, mat.indices, mat.indptr
+    (Array([2., 3.], dtype=float32), Array([1, 0], dtype=int32), Array([0, 1, 2], dtype=int32))
     """
     return BCSR.from_bcoo(bcoo_fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense,
                                          index_dtype=index_dtype))
 
 
 def bcsr_todense(mat: BCSR) -> Any:
-    """The dense array; elements at the same place are added up."""
+    """The dense array; elements at the same place are added up.
+
+    >>> parts = (jnp.array([3., 2.]), jnp.array([1, 1]), jnp.array([0, 2]))
+    >>> sparse.bcsr_todense(sparse.BCSR(parts, shape=(1, 2)))
+    Array([[0., 5.]], dtype=float32)
+    """
     return mat.todense()
 
 
 def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
-    """The elements of a dense array at the places of a BCSR, as its data."""
+    """The elements of a dense array at the places of a BCSR, as its data.
+
+    >>> mat = sparse.BCSR.fromdense(jnp.array([[0., 2.], [3., 0.]]))
+    >>> sparse.bcsr_extract(mat.indices, mat.indptr, jnp.array([[4., 5.], [6., 7.]]))
+    Array([5., 6.], dtype=float32)
+    """
     mat = jnp.asarray(mat)
     n = jnp.ndim(indices) - 1
     shape = (*np.shape(indices), *mat.shape[n + 2:])
@@ -185,25 +205,48 @@ def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
 
 
 def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
-    """The same array with each place once; see `bcoo_sum_duplicates`."""
+    """The same array with each place once; see `bcoo_sum_duplicates`.
+
+    >>> parts = (jnp.array([3., 2.]), jnp.array([1, 1]), jnp.array([0, 2]))
+    >>> sparse.bcsr_sum_duplicates(sparse.BCSR(parts, shape=(1, 2))).data
+    Array([5.], dtype=float32)
+    """
     return mat.sum_duplicates(nse, remove_zeros=False)
 
 
 def bcsr_broadcast_in_dim(mat: BCSR, *, shape: Sequence[int], broadcast_dimensions: Sequence[int],
                           sharding: Any = None) -> BCSR:
-    """See `bcoo_broadcast_in_dim`."""
+    """See `bcoo_broadcast_in_dim`.
+
+    >>> mat = sparse.BCSR.fromdense(jnp.array([[0., 2.]]))
+    >>> sparse.bcsr_broadcast_in_dim(mat, shape=(2, 2), broadcast_dimensions=(0, 1)).todense()
+    Array([[0., 2.],
+           [0., 2.]], dtype=float32)
+    """
     return BCSR.from_bcoo(bcoo_broadcast_in_dim(
         mat.to_bcoo(), shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=sharding))
 
 
 def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
-    """See `bcoo_concatenate`."""
+    """See `bcoo_concatenate`.
+
+    >>> mat = sparse.BCSR.fromdense(jnp.array([[0., 2.]]))
+    >>> sparse.bcsr_concatenate([mat, mat], dimension=0).todense()
+    Array([[0., 2.],
+           [0., 2.]], dtype=float32)
+    """
     return BCSR.from_bcoo(bcoo_concatenate([x.to_bcoo() for x in operands], dimension=dimension))
 
 
 def bcsr_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any = None,
                      preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
-    """`lax.dot_general` of a BCSR array with a dense or sparse one; see `bcoo_dot_general`."""
+    """`lax.dot_general` of a BCSR array with a dense or sparse one; see `bcoo_dot_general`.
+
+    >>> mat = sparse.BCSR.fromdense(jnp.array([[0., 2.], [3., 0.]]))
+    >>> numbers = (((1,), (0,)), ((), ()))
+    >>> sparse.bcsr_dot_general(mat, jnp.array([1., 10.]), dimension_numbers=numbers)
+    Array([20.,  3.], dtype=float32)
+    """
     lhs, rhs = [x.to_bcoo() if isinstance(x, BCSR) else x for x in (lhs, rhs)]
     return bcoo_dot_general(lhs, rhs, dimension_numbers=dimension_numbers, precision=precision,
                             preferred_element_type=preferred_element_type,

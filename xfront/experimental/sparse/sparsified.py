@@ -47,9 +47,9 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
     Returns: a function of the same arguments. It raises NotImplementedError where an operation on a
       sparse array would be dense, or has no sparse rule.
 
-    >>> f = sparsify(lambda m, v: jnp.sin(m) @ v)
-    >>> f(BCOO.fromdense(jnp.zeros((2, 2)).at[0, 1].set(1.0)), jnp.ones(2))
-    Array([0.84147096, 0.        ], dtype=float32)
+    >>> f = sparse.sparsify(lambda m, v: jnp.sin(m) @ v)
+    >>> f(sparse.BCOO.fromdense(jnp.zeros((2, 2)).at[0, 1].set(1.0)), jnp.ones(2))
+    Array([0.841, 0.   ], dtype=float32)
     """
     only("sparsify", False, "functions are always traced first", use_tracer=use_tracer)
     name = name_of(f)

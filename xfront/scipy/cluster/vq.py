@@ -23,6 +23,10 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
     Raises: ValueError where shapes do not fit.
     Source: `scipy.cluster.vq.vq`.
     Permission: `check_finite`.
+
+    >>> codes, distances = cluster.vq.vq(jnp.array([1., 4., 9.]), jnp.array([0., 8.]))
+    >>> codes, distances
+    (Array([0, 0, 1], dtype=int32), Array([1., 4., 1.], dtype=float32))
     """
     x, codes = promote_inexact("vq", obs, code_book)
     if x.ndim != codes.ndim or x.ndim not in (1, 2) or x.shape[1:] != codes.shape[1:]:

@@ -172,6 +172,11 @@ def csd(x: ArrayLike, y: ArrayLike | None, fs: ArrayLike = 1.0,
       average: "mean" or "median" of the segments.
     Raises: ValueError for other names and sizes that do not fit.
     Source: Welch 1967; Allen et al. 2012 for the median; `scipy.signal.csd`.
+
+    >>> x, y = jnp.array([1., 0., -1., 0.]), jnp.array([0., 1., 0., -1.])
+    >>> frequencies, density = signal.csd(x, y, fs=4.0, window="boxcar", nperseg=4)
+    >>> frequencies, density
+    (Array([0., 1., 2.], dtype=float32), Array([0.+0.j , 0.-0.5j, 0.+0.j ], dtype=complex64))
     """
     name = "csd"
     if scaling not in ("density", "spectrum"):
@@ -220,6 +225,11 @@ def welch(x: ArrayLike, fs: ArrayLike = 1.0, window: str | ArrayLike | tuple[Any
     """Frequencies, and the power spectral density of a signal: `csd` of it with itself.
 
     Source: `scipy.signal.welch`.
+
+    >>> x = jnp.array([1., 0., -1., 0., 1., 0., -1., 0.])
+    >>> frequencies, density = signal.welch(x, fs=4.0, window="boxcar", nperseg=4)
+    >>> frequencies, density
+    (Array([0., 1., 2.], dtype=float32), Array([0. , 0.5, 0. ], dtype=float32))
     """
     return csd(x, None, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling,
                axis, average)
@@ -258,6 +268,11 @@ def stft(x: ArrayLike, fs: ArrayLike = 1.0, window: str | ArrayLike | tuple[Any,
     Returns: (frequencies, times, transforms), frequencies along `axis`, times along the last axis.
     Raises: as `csd`.
     Source: `scipy.signal.stft`.
+
+    >>> x = jnp.array([1., 0., -1., 0., 1., 0., -1., 0.])
+    >>> frequencies, times, spectra = signal.stft(x, fs=4.0, nperseg=4)
+    >>> frequencies, times, spectra.shape
+    (Array([0., 1., 2.], dtype=float32), Array([0. , 0.5, 1. , 1.5, 2. ], dtype=float32), (3, 5))
     """
     signal = jnp.moveaxis(_inexact("stft", x), axis, -1)
     segments = _Segments("stft", signal.shape[-1], window, nperseg, noverlap, nfft)
@@ -288,6 +303,12 @@ def istft(Zxx: ArrayLike, fs: ArrayLike = 1.0, window: str | ArrayLike | tuple[A
       fs, window, noverlap: of `stft`.
     Raises: ValueError for axes that are one, and sizes that do not fit.
     Source: Griffin and Lim 1984, equation 6; `scipy.signal.istft`.
+
+    >>> x = jnp.array([1., 0., -1., 0., 1., 0., -1., 0.])
+    >>> _, _, spectra = signal.stft(x, nperseg=4)
+    >>> times, back = signal.istft(spectra, nperseg=4)
+    >>> jnp.allclose(back, x, atol=1e-6)
+    Array(True, dtype=bool)
     """
     z = jnp.asarray(array_like("istft", Zxx))
     if z.ndim < 2:

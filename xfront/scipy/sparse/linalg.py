@@ -181,6 +181,11 @@ def cg(A: Any, b: Any, x0: Any = None, *, tol: ArrayLike = 1e-5, atol: ArrayLike
       differ in structure or shapes.
     Source: Hestenes and Stiefel 1952; Saad, Iterative Methods for Sparse Linear Systems, 2003,
       algorithm 9.1; `scipy.sparse.linalg.cg`.
+
+    >>> A, b = jnp.array([[4., 1.], [1., 3.]]), jnp.array([6., 7.])
+    >>> x, _ = sparse.linalg.cg(A, b)
+    >>> x
+    Array([1., 2.], dtype=float32)
     """
     def solver(A: Map, b: Any, x0: Any, M: Map) -> Any:
         limit, turns = _limit(b, tol, atol), _turns("cg", maxiter, b)
@@ -218,6 +223,11 @@ def bicgstab(A: Any, b: Any, x0: Any = None, *, tol: ArrayLike = 1e-5, atol: Arr
     Returns: (x, None).
     Raises: as `cg`.
     Source: van der Vorst 1992; Saad, 2003, algorithm 7.7; `scipy.sparse.linalg.bicgstab`.
+
+    >>> A, b = jnp.array([[4., 1.], [0., 3.]]), jnp.array([6., 6.])
+    >>> x, _ = sparse.linalg.bicgstab(lambda x: A @ x, b)
+    >>> x
+    Array([1., 2.], dtype=float32)
     """
     def solver(A: Map, b: Any, x0: Any, M: Map) -> Any:
         limit, turns = _limit(b, tol, atol), _turns("bicgstab", maxiter, b)
@@ -270,6 +280,11 @@ def gmres(A: Any, b: Any, x0: Any = None, *, tol: ArrayLike = 1e-5, atol: ArrayL
     Returns: (x, info): info is 0, or -1 where x is NaN.
     Raises: as `cg`; ValueError for another `solve_method` or a restart below 1.
     Source: Saad and Schultz 1986; Saad, 2003, algorithms 6.9 and 9.5; `scipy.sparse.linalg.gmres`.
+
+    >>> A, b = jnp.array([[4., 1.], [0., 3.]]), jnp.array([6., 6.])
+    >>> x, _ = sparse.linalg.gmres(lambda x: A @ x, b)
+    >>> x
+    Array([1., 2.], dtype=float32)
     """
     if solve_method not in ("batched", "incremental"):
         raise ValueError(f"gmres: solve_method must be 'batched' or 'incremental', got "

@@ -43,6 +43,10 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
 
     Args:
       quat: unit quaternions [4] or [N, 4].
+
+    >>> quarter = spatial.transform.Rotation.from_euler("z", 90, degrees=True)
+    >>> quarter.apply(jnp.array([1., 0., 0.]))
+    Array([0., 1., 0.], dtype=float32)
     """
 
     __slots__ = ()
@@ -292,7 +296,13 @@ def _axes(seq: Any, least: int) -> tuple[list[int], bool]:
 
 class Slerp(NamedTuple("Slerp", [("times", Any), ("timedelta", Any), ("rotations", Rotation),
                                 ("rotvecs", Any)])):
-    """Rotations interpolated evenly between given ones; made by `Slerp.init(times, rotations)`."""
+    """Rotations interpolated evenly between given ones; made by `Slerp.init(times, rotations)`.
+
+    >>> turns = spatial.transform.Rotation.from_euler("z", jnp.array([[0.], [90.]]), degrees=True)
+    >>> between = spatial.transform.Slerp.init(jnp.array([0., 1.]), turns)
+    >>> between(jnp.array([0.5])).as_euler("xyz", degrees=True)
+    Array([[ 0.,  0., 45.]], dtype=float32)
+    """
 
     __slots__ = ()
 

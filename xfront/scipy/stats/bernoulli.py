@@ -16,8 +16,16 @@ from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of, xlogy_of
 from .families import Family, negative, probability
 
-_whole = Family("bernoulli", "p", placed="loc", low=0.0, high=1.0, valid=probability, whole=True)
-_fixed = Family("bernoulli", "p", placed="", low=0.0, high=1.0, valid=probability, whole=True)
+_EXAMPLES = {
+    "logpmf": "[0., 1.], 0.25 -> [-0.288, -1.386]",
+    "pmf": "[0., 1.], 0.25 -> [0.75, 0.25]",
+    "cdf": "[0., 1.], 0.25 -> [0.75, 1.  ]",
+    "ppf": "[0.5, 0.9], 0.25 -> [0., 1.]",
+}
+_whole = Family("bernoulli", "p", placed="loc", low=0.0, high=1.0, valid=probability, whole=True,
+                examples=_EXAMPLES)
+_fixed = Family("bernoulli", "p", placed="", low=0.0, high=1.0, valid=probability, whole=True,
+                examples=_EXAMPLES)
 
 
 def _log_mass(k: Any, p: Any) -> Any:

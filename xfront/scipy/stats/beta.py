@@ -16,7 +16,15 @@ from ..special.entropies import xlog1py_of, xlogy_of
 from ..special.gammas import betaln_of
 from .families import Family, negative, positive
 
-_beta = Family("beta", "a b", low=0.0, high=1.0, inside=0.5, valid=positive)
+_EXAMPLES = {
+    "logpdf": "[0.2, 0.5], 2., 2. -> [-0.041,  0.405]",
+    "pdf": "[0.2, 0.5], 2., 2. -> [0.96, 1.5 ]",
+    "cdf": "[0.2, 0.5], 2., 2. -> [0.104, 0.5  ]",
+    "sf": "[0.2, 0.5], 2., 2. -> [0.896, 0.5  ]",
+    "logcdf": "[0.2, 0.5], 2., 2. -> [-2.263, -0.693]",
+    "logsf": "[0.2, 0.5], 2., 2. -> [-0.11 , -0.693]",
+}
+_beta = Family("beta", "a b", low=0.0, high=1.0, inside=0.5, valid=positive, examples=_EXAMPLES)
 
 
 def _log_density(z: Any, a: Any, b: Any) -> Any:

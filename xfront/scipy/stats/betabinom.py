@@ -21,8 +21,12 @@ def _valid(n: Any, a: Any, b: Any) -> Any:
     return emit(ops.and_, compare(ops.ge, n, 0), positive(a, b))
 
 
+_EXAMPLES = {
+    "logpmf": "[0., 1.], 3, 2., 2. -> [-1.609, -1.204]",
+    "pmf": "[0., 1.], 3, 2., 2. -> [0.2, 0.3]",
+}
 _betabinom = Family("betabinom", "n a b", placed="loc", low=0.0, high=lambda n, a, b: n,
-                    valid=_valid, whole=True)
+                    valid=_valid, whole=True, examples=_EXAMPLES)
 
 
 def _log_mass(k: Any, n: Any, a: Any, b: Any) -> Any:

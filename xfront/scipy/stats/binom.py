@@ -21,8 +21,12 @@ def _valid(n: Any, p: Any) -> Any:
     return emit(ops.and_, compare(ops.ge, n, 0), probability(p))
 
 
+_EXAMPLES = {
+    "logpmf": "[0., 1.], 3, 0.5 -> [-2.079, -0.981]",
+    "pmf": "[0., 1.], 3, 0.5 -> [0.125, 0.375]",
+}
 _binom = Family("binom", "n p", placed="loc", low=0.0, high=lambda n, p: n, valid=_valid,
-                whole=True)
+                whole=True, examples=_EXAMPLES)
 
 
 def log_choices(n: Any, k: Any) -> Any:

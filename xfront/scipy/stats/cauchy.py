@@ -16,7 +16,17 @@ from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, negative
 
-_cauchy = Family("cauchy")
+_EXAMPLES = {
+    "logpdf": "[0., 1.] -> [-1.145, -1.838]",
+    "pdf": "[0., 1.] -> [0.318, 0.159]",
+    "cdf": "[0., 1.] -> [0.5 , 0.75]",
+    "sf": "[0., 1.] -> [0.5 , 0.25]",
+    "logcdf": "[0., 1.] -> [-0.693, -0.288]",
+    "logsf": "[0., 1.] -> [-0.693, -1.386]",
+    "ppf": "[0.5, 0.75] -> [0., 1.]",
+    "isf": "[0.5, 0.25] -> [0., 1.]",
+}
+_cauchy = Family("cauchy", examples=_EXAMPLES)
 
 
 def _log_density(z: Any) -> Any:

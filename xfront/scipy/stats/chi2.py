@@ -17,7 +17,15 @@ from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 from .families import Family, positive
 
-_chi2 = Family("chi2", "df", low=0.0, inside=1.0, valid=positive)
+_EXAMPLES = {
+    "logpdf": "[1., 2.], 2. -> [-1.193, -1.693]",
+    "pdf": "[1., 2.], 2. -> [0.303, 0.184]",
+    "cdf": "[1., 2.], 2. -> [0.393, 0.632]",
+    "sf": "[1., 2.], 2. -> [0.607, 0.368]",
+    "logcdf": "[1., 2.], 2. -> [-0.933, -0.459]",
+    "logsf": "[1., 2.], 2. -> [-0.5, -1. ]",
+}
+_chi2 = Family("chi2", "df", low=0.0, inside=1.0, valid=positive, examples=_EXAMPLES)
 
 
 def _log_density(z: Any, df: Any) -> Any:

@@ -36,13 +36,20 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     Returns: -inf where x are no probabilities that add up to 1 (as far as their dtype shows, and at
       least to six digits); NaN where alpha is not positive.
     Raises: ValueError where x and alpha do not fit.
+
+    >>> stats.dirichlet.logpdf(jnp.array([0.25, 0.75]), jnp.array([2., 2.]))
+    Array(0.118, dtype=float32)
     """
     return _log_density(x, alpha)
 
 
 @eager
 def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
-    """The density at x. Arguments as `logpdf`."""
+    """The density at x. Arguments as `logpdf`.
+
+    >>> stats.dirichlet.pdf(jnp.array([0.25, 0.75]), jnp.array([2., 2.]))
+    Array(1.125, dtype=float32)
+    """
     return emit(ops.exp, _log_density(x, alpha))
 
 

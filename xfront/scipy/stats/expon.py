@@ -11,7 +11,16 @@ from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, log1mexp, negative
 
-_expon = Family("expon", low=0.0, inside=1.0)
+_EXAMPLES = {
+    "logpdf": "[0.5, 1.] -> [-0.5, -1. ]",
+    "pdf": "[0.5, 1.] -> [0.607, 0.368]",
+    "cdf": "[0.5, 1.] -> [0.393, 0.632]",
+    "sf": "[0.5, 1.] -> [0.607, 0.368]",
+    "logcdf": "[0.5, 1.] -> [-0.933, -0.459]",
+    "logsf": "[0.5, 1.] -> [-0.5, -1. ]",
+    "ppf": "[0.25, 0.5] -> [0.288, 0.693]",
+}
+_expon = Family("expon", low=0.0, inside=1.0, examples=_EXAMPLES)
 
 logpdf, pdf = _expon.densities(negative)
 cdf = _expon.chance("cdf", lambda z: negative(emit(ops.expm1, negative(z))))

@@ -1,6 +1,6 @@
 """What the functions of one distribution share: their arguments, the support, what lies outside.
 
-    _gamma = Family("gamma", "a", low=0.0, inside=1.0, valid=positive)
+    _gamma = Family("gamma", "a", low=0.0, inside=1.0, valid=positive, examples=_EXAMPLES)
     logpdf, pdf = _gamma.densities(_log_density)
     cdf = _gamma.chance("cdf", lambda z, a: emit(ops.igamma, a, z))
 
@@ -13,13 +13,14 @@ narrower than 32 bits are computed in 32 bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xfront_ir import dtypes, ops
 
 from ...arrays.dispatch import eager
 from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
+from ...docstrings import with_example
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
 from ...tracing.trace import emit
 from ...tracing.tracer import Tracer
@@ -49,14 +50,16 @@ class Family:
       inside: a point of the support at which no formula has a pole.
       valid: whether shape parameters are valid: a function of them; None where any are.
       whole: whether it is one of integers.
+      examples: for each of its functions what `docstrings.with_example` shows.
     """
 
     def __init__(self, name: str, shapes: str = "", *, placed: str = "loc scale",
                  low: Any = -math.inf, high: Any = math.inf, inside: float = 0.0,
-                 valid: Formula | None = None, whole: bool = False) -> None:
+                 valid: Formula | None = None, whole: bool = False,
+                 examples: Mapping[str, str]) -> None:
         self.name, self.shapes, self.placed = name, shapes.split(), placed.split()
         self.low, self.high, self.inside, self.valid = low, high, inside, valid
-        self.whole = whole
+        self.whole, self.examples = whole, examples
 
     # --- what distributions have ------------------------------------------------------------
 
@@ -146,7 +149,8 @@ class Family:
         body = _taking(len(names), whole)
         body.__name__, body.__qualname__ = name, called
         body.__module__ = f"xfront.scipy.stats.{self.name}"
-        body.__doc__ = f"{_SAID.get(name, name)}: see the module."
+        body.__doc__ = with_example(f"{_SAID.get(name, name)}: see the module.", f"stats.{called}",
+                                    self.examples[name])
         body.__annotations__, body.__defaults__ = {}, (0, 1)[:len(self.placed)]
         body.__code__ = body.__code__.replace(co_name=called, co_varnames=names)
         return eager(body)

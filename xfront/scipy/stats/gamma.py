@@ -16,7 +16,15 @@ from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 from .families import Family, positive
 
-_gamma = Family("gamma", "a", low=0.0, inside=1.0, valid=positive)
+_EXAMPLES = {
+    "logpdf": "[1., 2.], 2. -> [-1.   , -1.307]",
+    "pdf": "[1., 2.], 2. -> [0.368, 0.271]",
+    "cdf": "[1., 2.], 2. -> [0.264, 0.594]",
+    "sf": "[1., 2.], 2. -> [0.736, 0.406]",
+    "logcdf": "[1., 2.], 2. -> [-1.331, -0.521]",
+    "logsf": "[1., 2.], 2. -> [-0.307, -0.901]",
+}
+_gamma = Family("gamma", "a", low=0.0, inside=1.0, valid=positive, examples=_EXAMPLES)
 
 
 def _log_density(z: Any, a: Any) -> Any:

@@ -14,7 +14,12 @@ from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, positive
 
-_gennorm = Family("gennorm", "beta", placed="", inside=1.0, valid=positive)
+_EXAMPLES = {
+    "logpdf": "[0., 1.], 2. -> [-0.572, -1.572]",
+    "pdf": "[0., 1.], 2. -> [0.564, 0.208]",
+    "cdf": "[0., 1.], 2. -> [0.5  , 0.921]",
+}
+_gennorm = Family("gennorm", "beta", placed="", inside=1.0, valid=positive, examples=_EXAMPLES)
 
 
 def _power(x: Any, beta: Any) -> Any:

@@ -15,7 +15,12 @@ from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of
 from .families import Family, negative, probability
 
-_geom = Family("geom", "p", placed="loc", low=1.0, inside=1.0, valid=probability, whole=True)
+_EXAMPLES = {
+    "logpmf": "[1., 2.], 0.5 -> [-0.693, -1.386]",
+    "pmf": "[1., 2.], 0.5 -> [0.5 , 0.25]",
+}
+_geom = Family("geom", "p", placed="loc", low=1.0, inside=1.0, valid=probability, whole=True,
+               examples=_EXAMPLES)
 
 
 def _log_mass(k: Any, p: Any) -> Any:

@@ -14,7 +14,16 @@ from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, log1mexp, negative
 
-_gumbel = Family("gumbel_l")
+_EXAMPLES = {
+    "logpdf": "[0., 1.] -> [-1.   , -1.718]",
+    "pdf": "[0., 1.] -> [0.368, 0.179]",
+    "cdf": "[0., 1.] -> [0.632, 0.934]",
+    "sf": "[0., 1.] -> [0.368, 0.066]",
+    "logcdf": "[0., 1.] -> [-0.459, -0.068]",
+    "logsf": "[0., 1.] -> [-1.   , -2.718]",
+    "ppf": "[0.25, 0.5] -> [-1.246, -0.367]",
+}
+_gumbel = Family("gumbel_l", examples=_EXAMPLES)
 
 
 def _rate(z: Any) -> Any:

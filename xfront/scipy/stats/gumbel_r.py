@@ -14,7 +14,16 @@ from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, log1mexp, negative
 
-_gumbel = Family("gumbel_r")
+_EXAMPLES = {
+    "logpdf": "[0., 1.] -> [-1.   , -1.368]",
+    "pdf": "[0., 1.] -> [0.368, 0.255]",
+    "cdf": "[0., 1.] -> [0.368, 0.692]",
+    "sf": "[0., 1.] -> [0.632, 0.308]",
+    "logcdf": "[0., 1.] -> [-1.   , -0.368]",
+    "logsf": "[0., 1.] -> [-0.459, -1.178]",
+    "ppf": "[0.25, 0.5] -> [-0.327,  0.367]",
+}
+_gumbel = Family("gumbel_r", examples=_EXAMPLES)
 
 
 def _rate(z: Any) -> Any:

@@ -35,6 +35,10 @@ class gaussian_kde:
 
     It is a pytree of these.
     Raises: ValueError for weights of another length, another rule, or a dataset of more axes.
+
+    >>> density = stats.gaussian_kde(jnp.array([0., 1., 2.]))
+    >>> density(jnp.array([1., 3.]))
+    Array([0.318, 0.084], dtype=float32)
     """
 
     dataset: Any

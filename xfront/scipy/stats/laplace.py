@@ -15,7 +15,12 @@ from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, negative
 
-_laplace = Family("laplace")
+_EXAMPLES = {
+    "logpdf": "[0., 1.] -> [-0.693, -1.693]",
+    "pdf": "[0., 1.] -> [0.5  , 0.184]",
+    "cdf": "[0., 1.] -> [0.5  , 0.816]",
+}
+_laplace = Family("laplace", examples=_EXAMPLES)
 
 
 def _below(z: Any) -> Any:

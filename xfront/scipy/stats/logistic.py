@@ -14,7 +14,15 @@ from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, negative
 
-_logistic = Family("logistic")
+_EXAMPLES = {
+    "logpdf": "[0., 1.] -> [-1.386, -1.627]",
+    "pdf": "[0., 1.] -> [0.25 , 0.197]",
+    "cdf": "[0., 1.] -> [0.5  , 0.731]",
+    "sf": "[0., 1.] -> [0.5  , 0.269]",
+    "ppf": "[0.5, 0.75] -> [0.   , 1.099]",
+    "isf": "[0.5, 0.25] -> [0.   , 1.099]",
+}
+_logistic = Family("logistic", examples=_EXAMPLES)
 
 
 def _log_density(z: Any) -> Any:

@@ -31,13 +31,20 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
       p: probability of each outcome.
     Returns: -inf where the counts do not add up to n or one is negative.
     Raises: ValueError where x or n are no integers.
+
+    >>> stats.multinomial.logpmf(jnp.array([1, 2]), 3, jnp.array([0.5, 0.5]))
+    Array(-0.981, dtype=float32)
     """
     return _log_mass(x, n, p)
 
 
 @eager
 def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """The probability of the counts x among n trials. Arguments as `logpmf`."""
+    """The probability of the counts x among n trials. Arguments as `logpmf`.
+
+    >>> stats.multinomial.pmf(jnp.array([1, 2]), 3, jnp.array([0.5, 0.5]))
+    Array(0.375, dtype=float32)
+    """
     return emit(ops.exp, _log_mass(x, n, p))
 
 

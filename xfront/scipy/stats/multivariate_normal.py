@@ -36,6 +36,9 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: bool |
     Returns: NaN where cov is not positive definite.
     Raises: ValueError where shapes do not fit; NotImplementedError where allow_singular is given:
       add a small multiple of the identity to cov instead.
+
+    >>> stats.multivariate_normal.logpdf(jnp.array([0., 1.]), jnp.zeros(2), jnp.eye(2))
+    Array(-2.338, dtype=float32)
     """
     if allow_singular is not None:
         raise NotImplementedError("multivariate_normal.logpdf: allow_singular is not there: pass "
@@ -46,7 +49,11 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: bool |
 
 @eager
 def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
-    """The density at x. Arguments as `logpdf`."""
+    """The density at x. Arguments as `logpdf`.
+
+    >>> stats.multivariate_normal.pdf(jnp.array([0., 1.]), jnp.zeros(2), jnp.eye(2))
+    Array(0.097, dtype=float32)
+    """
     return emit(ops.exp, _log_density("multivariate_normal.pdf", x, mean, cov))
 
 

@@ -21,7 +21,12 @@ def _valid(n: Any, p: Any) -> Any:
     return emit(ops.and_, compare(ops.gt, n, 0), probability(p))
 
 
-_nbinom = Family("nbinom", "n p", placed="loc", low=0.0, valid=_valid, whole=True)
+_EXAMPLES = {
+    "logpmf": "[0., 2.], 3, 0.4 -> [-2.749, -1.979]",
+    "pmf": "[0., 2.], 3, 0.4 -> [0.064, 0.138]",
+}
+_nbinom = Family("nbinom", "n p", placed="loc", low=0.0, valid=_valid, whole=True,
+                 examples=_EXAMPLES)
 
 
 def _log_mass(k: Any, n: Any, p: Any) -> Any:

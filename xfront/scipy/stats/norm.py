@@ -9,7 +9,17 @@ from ...on_demand import shown as _shown
 from ..special.normal import log_density_of, log_ndtr_of, ndtr_of, ndtri_of
 from .families import Family, negative
 
-_norm = Family("norm")
+_EXAMPLES = {
+    "logpdf": "[0., 1.] -> [-0.919, -1.419]",
+    "pdf": "[0., 1.] -> [0.399, 0.242]",
+    "cdf": "[0., 1.] -> [0.5  , 0.841]",
+    "sf": "[0., 1.] -> [0.5  , 0.159]",
+    "logcdf": "[0., 1.] -> [-0.693, -0.173]",
+    "logsf": "[0., 1.] -> [-0.693, -1.841]",
+    "ppf": "[0.5, 0.75] -> [0.   , 0.674]",
+    "isf": "[0.5, 0.25] -> [0.   , 0.674]",
+}
+_norm = Family("norm", examples=_EXAMPLES)
 
 logpdf, pdf = _norm.densities(log_density_of)
 cdf = _norm.chance("cdf", ndtr_of)

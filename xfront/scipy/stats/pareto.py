@@ -14,7 +14,16 @@ from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, log1mexp, negative, positive
 
-_pareto = Family("pareto", "b", low=1.0, inside=2.0, valid=positive)
+_EXAMPLES = {
+    "logpdf": "[1.5, 3.], 3. -> [-0.523, -3.296]",
+    "pdf": "[1.5, 3.], 3. -> [0.593, 0.037]",
+    "cdf": "[1.5, 3.], 3. -> [0.704, 0.963]",
+    "sf": "[1.5, 3.], 3. -> [0.296, 0.037]",
+    "logcdf": "[1.5, 3.], 3. -> [-0.351, -0.038]",
+    "logsf": "[1.5, 3.], 3. -> [-1.216, -3.296]",
+    "ppf": "[0.25, 0.5], 3. -> [1.101, 1.26 ]",
+}
+_pareto = Family("pareto", "b", low=1.0, inside=2.0, valid=positive, examples=_EXAMPLES)
 
 
 def _decay(z: Any, b: Any) -> Any:

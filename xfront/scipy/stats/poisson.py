@@ -18,8 +18,14 @@ from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 from .families import Family, negative
 
+_EXAMPLES = {
+    "logpmf": "[1., 2.], 3. -> [-1.901, -1.496]",
+    "pmf": "[1., 2.], 3. -> [0.149, 0.224]",
+    "cdf": "[1., 2.], 3. -> [0.199, 0.423]",
+    "entropy": "[1., 3.] -> [1.305, 1.931]",
+}
 _poisson = Family("poisson", "mu", placed="loc", low=0.0, valid=lambda mu: compare(ops.ge, mu, 0),
-                  whole=True)
+                  whole=True, examples=_EXAMPLES)
 _SUMMED = {32: (10.0, 48), 64: (100.0, 256)}
 """By bits of the dtype: the greatest mu for which the entropy is summed, and how many terms."""
 _ASYMPTOTIC = (-1 / 12, -1 / 24, -19 / 360, -9 / 80, -863 / 2520, -1375 / 1008, -33953 / 5040,
@@ -58,7 +64,7 @@ def _entropy(mu: Any, loc: Any) -> Any:
 
 logpmf, pmf = _poisson.densities(_log_mass)
 cdf = _poisson.chance("cdf", _below)
-entropy = Family("poisson", placed="loc").function("entropy", "mu", _entropy)
+entropy = Family("poisson", placed="loc", examples=_EXAMPLES).function("entropy", "mu", _entropy)
 
 __all__ = ["cdf", "entropy", "logpmf", "pmf"]
 __dir__ = _shown(globals())

@@ -18,7 +18,11 @@ from ..special.gammas import lgamma_drop
 from ..special.normal import log_density_of
 from .families import Family, negative, positive
 
-_t = Family("t", "df", valid=positive)
+_EXAMPLES = {
+    "logpdf": "[0., 1.], 5. -> [-0.969, -1.516]",
+    "pdf": "[0., 1.], 5. -> [0.38, 0.22]",
+}
+_t = Family("t", "df", valid=positive, examples=_EXAMPLES)
 
 
 def _log_density(z: Any, df: Any) -> Any:

@@ -16,8 +16,16 @@ from ...tracing.trace import emit
 from ..special.normal import log_density_of, log_ndtr_of, ndtr_of
 from .families import Family, log1mexp, negative
 
+_EXAMPLES = {
+    "logpdf": "[0.25, 0.5], 0., 1. -> [0.125, 0.031]",
+    "pdf": "[0.25, 0.5], 0., 1. -> [1.133, 1.031]",
+    "cdf": "[0.25, 0.5], 0., 1. -> [0.289, 0.561]",
+    "sf": "[0.25, 0.5], 0., 1. -> [0.711, 0.439]",
+    "logcdf": "[0.25, 0.5], 0., 1. -> [-1.241, -0.578]",
+    "logsf": "[0.25, 0.5], 0., 1. -> [-0.341, -0.823]",
+}
 _truncnorm = Family("truncnorm", "a b", low=lambda a, b: a, high=lambda a, b: b,
-                    valid=lambda a, b: compare(ops.lt, a, b))
+                    valid=lambda a, b: compare(ops.lt, a, b), examples=_EXAMPLES)
 
 
 def _log_mass(a: Any, b: Any) -> Any:

@@ -9,7 +9,13 @@ from ...numpy.shorthand import sub
 from ...on_demand import shown as _shown
 from .families import Family
 
-_uniform = Family("uniform", low=0.0, high=1.0, inside=0.5)
+_EXAMPLES = {
+    "logpdf": "[0.25, 2.] -> [  0., -inf]",
+    "pdf": "[0.25, 2.] -> [1., 0.]",
+    "cdf": "[0.25, 2.] -> [0.25, 1.  ]",
+    "ppf": "[0.25, 0.5] -> [0.25, 0.5 ]",
+}
+_uniform = Family("uniform", low=0.0, high=1.0, inside=0.5, examples=_EXAMPLES)
 
 logpdf, pdf = _uniform.densities(lambda z: sub(z, z))
 cdf = _uniform.chance("cdf", lambda z: z)

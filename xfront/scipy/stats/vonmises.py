@@ -15,7 +15,12 @@ from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family
 
-_vonmises = Family("vonmises", "kappa", placed="", valid=lambda kappa: compare(ops.ge, kappa, 0))
+_EXAMPLES = {
+    "logpdf": "[0., 1.], 2. -> [-0.662, -1.581]",
+    "pdf": "[0., 1.], 2. -> [0.516, 0.206]",
+}
+_vonmises = Family("vonmises", "kappa", placed="", valid=lambda kappa: compare(ops.ge, kappa, 0),
+                   examples=_EXAMPLES)
 
 
 def _log_density(x: Any, kappa: Any) -> Any:

@@ -20,8 +20,12 @@ def _between(c: Any) -> Any:
     return emit(ops.and_, compare(ops.gt, c, 0), compare(ops.lt, c, 1))
 
 
+_EXAMPLES = {
+    "logpdf": "[1., 2.], 0.5 -> [-1.783, -2.636]",
+    "pdf": "[1., 2.], 0.5 -> [0.168, 0.072]",
+}
 _wrapcauchy = Family("wrapcauchy", "c", placed="", low=0.0, high=2 * math.pi, inside=1.0,
-                     valid=_between)
+                     valid=_between, examples=_EXAMPLES)
 
 
 def _log_density(x: Any, c: Any) -> Any:
