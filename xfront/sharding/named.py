@@ -19,7 +19,7 @@ from .mesh import AbstractMesh, Mesh, abstract_mesh, known_by_axes, mesh_of
 from .partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
 
 GSPMDSharding = binding.GSPMDSharding
-NamedSharding.__doc__ = """A mesh, and a spec that says over which of its axes each dimension is divided.
+NamedSharding.__doc__ = """A mesh, and a spec that divides each dimension over its axes.
 
 Args:
   mesh: a Mesh, or an AbstractMesh where the devices are not known.
