@@ -10,7 +10,7 @@
 #                 distributions at a million draws
 #   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's
 #   make docs     the documentation as a site
-#   make ecosystem  libraries that build on JAX, each in a real use
+#   make ecosystem  libraries that build on JAX, each in a real use; make ecosystem-sample: the quick ones
 #   make accelerators  the op table and the examples compiled for a TPU v5e and an H100, neither needed
 #   make lines    how many lines of code the engine has
 #
@@ -29,7 +29,11 @@ RUN     := $(VENV)/.run-$(VERSION)
 DEV     := $(VENV)/.dev-$(VERSION)
 DOCS    := $(VENV)/.docs-$(VERSION)
 
-.PHONY: demo test plain generated sharded numeric check lint bench docs lines clean accelerators
+ECOSYSTEM := .venv-ecosystem-$(VERSION)
+LIBRARIES := $(ECOSYSTEM)/.libraries
+
+.PHONY: demo test plain generated sharded numeric check lint bench docs lines clean accelerators \
+  ecosystem ecosystem-sample
 .DELETE_ON_ERROR:
 
 demo: $(RUN)
@@ -71,14 +75,11 @@ lines:
 	@$(PYTHON) -m tests.lines
 
 # Libraries that build on JAX, in an environment of their own without the jax package.
-ecosystem: PYTHON_OF_LIBRARIES = .venv-ecosystem-$(VERSION)/bin/python
-ecosystem:
-	@test -e $(PYTHON_OF_LIBRARIES) || $(PYTHON) -m venv .venv-ecosystem-$(VERSION)
-	$(PYTHON_OF_LIBRARIES) -m pip install --quiet --editable '.[test]' absl-py cloudpickle \
-	  decorator dm-tree etils fastprogress gast humanize msgpack multipledispatch nest_asyncio \
-	  networkx protobuf psutil PyYAML rich simplejson six tabulate tensorstore toolz tqdm treescope wadler-lindig
-	$(PYTHON_OF_LIBRARIES) -m pip install --quiet --no-deps -r tests/ecosystem/requirements.txt
-	$(PYTHON_OF_LIBRARIES) -W ignore -m xfront -m pytest -W ignore -q tests/ecosystem
+ecosystem: $(LIBRARIES)
+	$(ECOSYSTEM)/bin/python -W ignore -m xfront -m pytest -W ignore -q tests/ecosystem
+
+ecosystem-sample: $(LIBRARIES)
+	$(ECOSYSTEM)/bin/python -W ignore -m xfront -m pytest -W ignore -q -m "not slow" tests/ecosystem
 
 # Plugins compile for devices that are described: of the CUDA one, nothing that it depends on is needed.
 accelerators: PYTHON_OF_PLUGINS = .venv-accelerators/bin/python
@@ -108,3 +109,10 @@ $(DEV): $(RUN)
 $(DOCS): $(RUN)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $(DOCS)
+
+$(LIBRARIES): pyproject.toml tests/ecosystem/requirements.txt tests/ecosystem/dependencies.txt
+	$(PYTHON) -m venv --clear $(ECOSYSTEM)
+	{ $(ECOSYSTEM)/bin/python -m pip install --quiet --editable . -r tests/ecosystem/dependencies.txt && \
+	  $(ECOSYSTEM)/bin/python -m pip install --quiet --no-deps -r tests/ecosystem/requirements.txt; } || \
+	  { echo "The libraries were not installed (from PyPI, which may be out of reach): nothing was tested."; exit 1; }
+	@touch $(LIBRARIES)

@@ -13,13 +13,21 @@ from .uses.record import RECORDED, flat, uses_of
 
 MODULES = {"equinox": equinox_uses, "diffrax": diffrax_uses}
 
+# Uses that take more than a few seconds: each compiles many solvers.
+SLOW = """a_neural_equation_learns adjoint_of_a_steady_state adjoint_with_checkpoints
+    an_equation_driven_by_data an_event_at_a_root explicit_solvers implicit_and_explicit_parts
+    implicit_solvers langevin slope_of_a_stochastic_equation stochastic_solvers
+    stochastic_solvers_of_high_order stochastic_steps_that_adapt the_first_of_several_events
+    """.split()
+
 
 def recorded(library):
     return json.loads((Path(RECORDED) / f"{library}.json").read_text())
 
 
 @pytest.mark.parametrize("library, use", [
-    (library, use) for library, module in MODULES.items() for use in uses_of(module)])
+    pytest.param(library, use, marks=[pytest.mark.slow] * (use in SLOW))
+    for library, module in MODULES.items() for use in uses_of(module)])
 def test_a_use_gives_the_recorded_values(library, use):
     found, wanted = flat(uses_of(MODULES[library])[use]()), recorded(library)[use]
     assert len(found) == len(wanted)

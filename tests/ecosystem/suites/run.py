@@ -5,16 +5,15 @@ pass with the library of reference pass.
     python tests/ecosystem/suites/run.py optax --go-on --minutes 10   a part, then the next one
     python tests/ecosystem/suites/run.py optax --python OTHER/python --record
 
-Files or node ids below the archive's folder, after `--`, select tests. The archive is that of the
-version in requirements.txt, from PyPI. Of each parameterised test as many cases are run as the
-record says, evenly apart; each has a minute. What came of each is in `.suites/`, a JSON object a
-line.
+Files below the archive's folder, after `--`, select tests. The archive is that of the version in
+requirements.txt, from PyPI. What came of each case is in `.suites/`, a JSON object a line; each has
+two minutes.
 
-With `--python`, an interpreter with the jax package and the same libraries, the tests run there,
-and `--record` writes to `recorded/` which do not pass; all other cases of the files that stand
-there do. `--cases` says how many of a parameterised test (6). Without, the cases are compared with
-that record. `failures.toml` says why a case fails here that passes there. The exit status is 1
-where less than 95 % of them pass or one fails without a reason.
+With `--python`, an interpreter with the jax package and the same libraries, the tests run there: of
+each parameterised test `--cases` (6), evenly apart from the first to the last. `--record` writes
+what came of them to `recorded/`. Without, the cases that passed there are run here, and no others,
+and those that fail or that are not found are told. `failures.toml` says why a case fails here that
+passes there. The exit status is 1 where less than 95 % of them pass or one fails without a reason.
 """
 
 from __future__ import annotations
@@ -39,15 +38,6 @@ class Suite(NamedTuple):
 
     folder: str
     left_out: tuple[str, ...] = ()
-
-
-class Record(NamedTuple):
-    """What came of the tests with the library of reference: how many `cases` of a parameterised
-    test were run, how many in each of the `files`, and the `others`, which do not pass."""
-
-    cases: int
-    files: dict[str, int]
-    others: set[str]
 
 
 SUITES = {
@@ -79,9 +69,10 @@ def archive(library: str, folder: Path) -> Path:
     return unpacked
 
 
-def run(library: str, python: str | None, lines: Path, folder: Path, minutes: float,
-        cases: int, targets: list[str]) -> None:
+def run(library: str, python: str | None, lines: Path, minutes: float, chosen: dict[str, str],
+        targets: list[str]) -> None:
     """Run the tests that have no line yet; their lines tell what came of them."""
+    folder = lines.parent
     suite, root = SUITES[library], archive(library, folder)
     start = [python] if python else [sys.executable, "-m", "xfront"]
     here = [str(HERE)] if python else [str(HERE), str(HERE.parents[2])]
@@ -89,12 +80,11 @@ def run(library: str, python: str | None, lines: Path, folder: Path, minutes: fl
     subprocess.run(
         [*start, "-m", "pytest", "-p", "sampled", "-p", "no:cacheprovider", "-q", "--tb=no",
          "--no-summary", "-o", "addopts=", "-o", "python_files=*_test.py test_*.py",
-         "--timeout=60", "--continue-on-collection-errors", *left_out,
+         "--timeout=120", "--continue-on-collection-errors", *left_out,
          *(targets or [suite.folder])],
         cwd=root, check=False, env={
             **os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(here),
-            "SAMPLED_CASES": str(cases), "SAMPLED_LINES": str(lines),
-            "SAMPLED_MINUTES": str(minutes)})
+            "SAMPLED_LINES": str(lines), "SAMPLED_MINUTES": str(minutes), **chosen})
 
 
 def outcomes(lines: Path) -> dict[str, dict[str, str]]:
@@ -103,35 +93,34 @@ def outcomes(lines: Path) -> dict[str, dict[str, str]]:
     return {line["case"]: line for line in told}
 
 
-# --- what does not pass with the library of reference ---------------------------------------------
+# --- what came of them with the library of reference ----------------------------------------------
 
-def write_record(library: str, found: dict[str, dict[str, str]], cases: int) -> None:
-    """Write how many cases of each file were run, and those that did not pass."""
-    files = collections.Counter(case.split("::")[0] for case in found)
-    text = ["# The cases run of each file with the jax package, and those that do not pass there.",
-            f"# {library}=={version_of(library)} jax==0.10.2 cases={cases}"]
-    for file, count in sorted(files.items()):
-        text.append(f"{file} {count}")
-        text += [f"  {line['outcome']} {case.removeprefix(file)}".rstrip()
-                 for case, line in sorted(found.items())
-                 if case.split("::")[0] == file and line["outcome"] != PASSED]
+def write_record(library: str, found: dict[str, dict[str, str]], cases: int, python: str) -> None:
+    """Write the cases of each file and what came of them, with nothing before those that passed."""
+    asked = "import jax, platform; print('jax', jax.__version__, 'on', platform.python_version())"
+    there = subprocess.check_output([python, "-c", asked], text=True).strip()
+    text = [f"# {library} {version_of(library)} with {there}: at most {cases} cases of each "
+            "parameterised test,",
+            f"# by `run.py {library} --cases {cases} --python OTHER/python --record`"]
+    for file in sorted({case.split("::")[0] for case in found}):
+        text.append(file)
+        text += [f"  {line['outcome'] * (line['outcome'] != PASSED)} {case.removeprefix(file)}"
+                 for case, line in sorted(found.items()) if case.split("::")[0] == file]
     (HERE / "recorded" / f"{library}.txt").write_text("\n".join(text) + "\n")
 
 
-def read_record(library: str) -> Record:
-    """What `write_record` wrote."""
-    files: dict[str, int] = {}
-    others, file, cases = set(), "", 0
+def passed_there(library: str) -> list[str]:
+    """The cases that pass by what `write_record` wrote."""
+    cases, file = [], ""
     for line in (HERE / "recorded" / f"{library}.txt").read_text().splitlines():
-        if line.startswith("#"):
-            cases = int(line.partition("cases=")[2] or 0)
-        elif line.startswith("  "):
-            others.add(file + line.strip().partition(" ")[2])
-        else:
-            file, count = line.rsplit(maxsplit=1)
-            files[file] = int(count)
-    return Record(cases, files, others)
+        if not line.startswith(("#", " ")):
+            file = line
+        elif line.startswith("   "):
+            cases.append(file + line.strip())
+    return cases
 
+
+# --- how that compares ----------------------------------------------------------------------------
 
 def reasons(library: str) -> dict[str, str]:
     """Why a case fails here, by its id; one that ends in `*` is the beginning of several."""
@@ -145,17 +134,15 @@ def reason(case: str, known: dict[str, str]) -> str | None:
                  if case == name or name.endswith("*") and case.startswith(name[:-1])), None)
 
 
-def compare(library: str, found: dict[str, dict[str, str]]) -> bool:
+def compare(library: str, found: dict[str, dict[str, str]], wanted: list[str]) -> bool:
     """Tell how many of the cases that pass there pass here, and why others do not; whether that is
     enough, and nothing without a reason."""
-    there = read_record(library)
-    wanted = {case: line for case, line in found.items()
-              if case.split("::")[0] in there.files and case not in there.others}
-    failed = {case: line for case, line in wanted.items() if line["outcome"] != PASSED}
+    absent = {"outcome": "absent", "kind": "", "said": "not run, or not found here"}
+    failed = {case: found.get(case, absent) for case in wanted
+              if found.get(case, absent)["outcome"] != PASSED}
     share = 1 - len(failed) / max(1, len(wanted))
     print(f"{library} {version_of(library)}: {len(wanted) - len(failed)} of {len(wanted)} cases "
-          f"that pass with the jax package pass here ({share:.1%}); "
-          f"{sum(there.files.values()) - len(there.others)} pass there")
+          f"that pass with the jax package pass here ({share:.1%})")
     known, told = reasons(library), collections.defaultdict(list)
     for case, line in failed.items():
         told[reason(case, known)].append((case, line))
@@ -179,19 +166,25 @@ if __name__ == "__main__":
     parser.add_argument("--go-on", action="store_true", help="run what was not run yet")
     parser.add_argument("--minutes", type=float, default=0.0, help="stop then; 0: run all")
     parser.add_argument("--folder", type=Path, default=Path(".suites"))
-    given, targets = parser.parse_known_args()
-    enough = True
+    split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    given, files = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
+    enough = True
     for library in given.libraries:
         lines = folder / f"{library}-{'there' if given.python else 'here'}.jsonl"
         if not given.go_on:
             lines.unlink(missing_ok=True)
-        cases = given.cases if given.python else read_record(library).cases
-        run(library, given.python, lines, folder, given.minutes, cases,
-            [target for target in targets if target != "--"])
-        if given.record:
-            write_record(library, outcomes(lines), cases)
-        elif given.python is None:
-            enough = compare(library, outcomes(lines)) and enough
+        if given.python:
+            run(library, given.python, lines, given.minutes,
+                {"SAMPLED_CASES": str(given.cases)}, files)
+            if given.record:
+                write_record(library, outcomes(lines), given.cases, given.python)
+            continue
+        wanted = [case for case in passed_there(library)
+                  if not files or case.split("::")[0] in files]
+        (asked := folder / f"{library}-asked.txt").write_text("\n".join(wanted))
+        run(library, None, lines, given.minutes, {"SAMPLED_ASKED": str(asked)},
+            sorted({case.split("::")[0] for case in wanted}))
+        enough = compare(library, outcomes(lines), wanted) and enough
     sys.exit(not enough)

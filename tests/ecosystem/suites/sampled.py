@@ -1,8 +1,9 @@
 """A pytest plugin for the tests of other libraries: of each parameterised test a few cases spread
 over all of them, and a line for what came of each.
 
-`SAMPLED_CASES` is how many, `SAMPLED_LINES` the file that the lines are added to; cases that have a
-line there are left out. After `SAMPLED_MINUTES` no further test is begun (0: never).
+`SAMPLED_CASES` is how many, or `SAMPLED_ASKED` the file that lists the cases to run.
+`SAMPLED_LINES` is the file that the lines are added to; cases that have a line there are left out.
+After `SAMPLED_MINUTES` no further test is begun (0: never).
 """
 
 from __future__ import annotations
@@ -36,17 +37,25 @@ def spread(cases: list[Any], count: int) -> list[Any]:
     return [cases[i * (len(cases) - 1) // (count - 1)] for i in range(count)]
 
 
-def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
-    """Keep a sample, in the order in which the cases were found."""
+def chosen(items: list[Any]) -> list[Any]:
+    """The cases that are asked for, or some of each test."""
+    if asked := os.environ.get("SAMPLED_ASKED"):
+        listed = set(Path(asked).read_text().splitlines())
+        return [item for item in items if item.nodeid in listed]
     groups: dict[str, list[Any]] = collections.defaultdict(list)
     for item in items:
         groups[test_of(item.nodeid)].append(item)
-    count, lines = int(os.environ["SAMPLED_CASES"]), Path(os.environ["SAMPLED_LINES"])
+    count = int(os.environ["SAMPLED_CASES"])
+    kept = {id(item) for cases in groups.values() for item in spread(cases, count)}
+    return [item for item in items if id(item) in kept]
+
+
+def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
+    """Keep a sample, in the order in which the cases were found."""
+    lines = Path(os.environ["SAMPLED_LINES"])
     done = {json.loads(line)["case"]
             for line in (lines.read_text().splitlines() if lines.exists() else ())}
-    kept = {id(item) for cases in groups.values() for item in spread(cases, count)
-            if item.nodeid not in done}
-    items[:] = [item for item in items if id(item) in kept]
+    items[:] = [item for item in chosen(items) if item.nodeid not in done]
 
 
 def _write(case: str, outcome: str, kind: str = "", said: str = "") -> None:
