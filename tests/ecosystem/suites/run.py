@@ -140,7 +140,7 @@ def compare(library: str, found: dict[str, dict[str, str]], wanted: list[str]) -
     absent = {"outcome": "absent", "kind": "", "said": "not run, or not found here"}
     failed = {case: found.get(case, absent) for case in wanted
               if found.get(case, absent)["outcome"] != PASSED}
-    share = 1 - len(failed) / max(1, len(wanted))
+    share = (len(wanted) - len(failed)) / max(1, len(wanted))
     print(f"{library} {version_of(library)}: {len(wanted) - len(failed)} of {len(wanted)} cases "
           f"that pass with the jax package pass here ({share:.1%})")
     known, told = reasons(library), collections.defaultdict(list)
