@@ -1,4 +1,4 @@
-"""What may still change."""
+"""Functions whose interface may still change."""
 
 from ..callbacks import io_callback
 from ..on_demand import shown as _shown

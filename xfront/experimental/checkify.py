@@ -39,7 +39,7 @@ from ..tree_util import register_pytree_node, tree_flatten, tree_unflatten
 
 
 class JaxRuntimeError(ValueError):
-    """A check failed.
+    """The error that a failed check raises.
 
     >>> checkify.check(False, "{n} is too many", n=jnp.int32(3))
     Traceback (most recent call last):
@@ -49,7 +49,7 @@ class JaxRuntimeError(ValueError):
 
 
 class ErrorCategory:
-    """What is checked; `user_checks` and the other sets hold such classes.
+    """The base of the kinds of checks; `user_checks` and the other sets hold its subclasses.
 
     >>> [category.__name__ for category in checkify.index_checks]
     ['OOBError']
@@ -57,19 +57,19 @@ class ErrorCategory:
 
 
 class FailedCheckError(ErrorCategory):
-    """A `check` that the program asks for."""
+    """The kind of a `check` in the program."""
 
 
 class NaNError(ErrorCategory):
-    """An operation gave NaN."""
+    """The kind of a check that no operation makes NaN."""
 
 
 class DivisionByZeroError(ErrorCategory):
-    """A division by zero."""
+    """The kind of a check that no divisor is zero."""
 
 
 class OOBError(ErrorCategory):
-    """An index out of bounds."""
+    """The kind of a check that indices are within bounds."""
 
 
 user_checks = frozenset({FailedCheckError})
@@ -98,7 +98,7 @@ class _Message:
 
 
 class _Generated:
-    """The message for an operation that gave NaN, or divided by zero."""
+    """The message for an operation that made NaN, or divided by zero."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -135,7 +135,10 @@ class Error:
         self._number, self._told, self._sites = number, told, sites
 
     def get(self) -> str | None:
-        """The message of the failed check, None if all hold; a line for each example of a batch."""
+        """The message of the failed check, or None where all hold.
+
+        For a batch, the message has a line for each example with a failed check.
+        """
         numbers = np.asarray(self._number)
         told = list(self._told)
         if not numbers.ndim:
@@ -155,7 +158,7 @@ class Error:
         return site.said([told[i] for i in places])
 
     def throw(self) -> None:
-        """Raise JaxRuntimeError where a check failed; in a traced program, as `check_error`."""
+        """Raise JaxRuntimeError where a check failed; in a traced program, act as `check_error`."""
         check_error(self)
 
     def __repr__(self) -> str:
@@ -181,12 +184,13 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
     """Check that `pred` holds.
 
     Args:
-      pred: a bool scalar.
-      msg: what to say where it does not, a format for the arguments behind it.
-      *fmt_args, **fmt_kwargs: trees of arrays.
-      debug: the check is left out unless `checkify` is around; see `debug_check`.
-    Raises: JaxRuntimeError where `pred` is known and does not hold; TypeError where it is no bool
-      scalar, or an argument is no array.
+      pred: a bool scalar, which may be traced.
+      msg: message for a failed check, a format string for the arguments after it.
+      *fmt_args, **fmt_kwargs: trees of arrays for the message.
+      debug: whether the check is left out unless it is inside a `checkify`; see `debug_check`.
+    Raises: JaxRuntimeError where the check fails and no `checkify` is around, at once where `pred`
+      is known, else when the program runs; TypeError where `pred` is not a bool scalar, or a leaf
+      of the other arguments is not an array.
 
     >>> def f(x):
     ...     checkify.check(x > 0, "x must be positive, got {x}", x=x)
@@ -218,7 +222,7 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
 
 
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
-    """As `check`, but left out unless it is inside a `checkify`.
+    """Check that `pred` holds, as `check`, but only inside a `checkify`.
 
     >>> def f(x):
     ...     checkify.debug_check(x > 0, "not positive")
@@ -232,9 +236,12 @@ def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
 
 
 def check_error(error: Error) -> None:
-    """Raise the error; inside a `checkify`, pass it on to that.
+    """Raise an error where `error` holds a failed check; inside a `checkify`, pass it on to that.
 
-    Raises: JaxRuntimeError where a check failed; TypeError where `error` is no `Error`.
+    Args:
+      error: the Error that a function of `checkify` returned.
+    Raises: JaxRuntimeError where a check failed; TypeError where `error` is not an `Error`;
+      NotImplementedError in a traced program for the Error of a batch.
 
     >>> error, _ = checkify.checkify(lambda x: checkify.check(x > 0, "not positive"))(-1.0)
     >>> checkify.check_error(error)
@@ -259,7 +266,7 @@ def check_error(error: Error) -> None:
 
 
 class _Handed:
-    """A failed check that an `Error` brought into another program."""
+    """A check of another program, whose failure an `Error` brought into this one."""
 
     def __init__(self, site: Any) -> None:
         self.site = site
@@ -274,7 +281,7 @@ class _Handed:
 
 
 _CHECKED: list[Any] = []
-"""The functions that are being traced with checks."""
+"""The functions that `checkify` is tracing."""
 
 
 @front_door
@@ -282,13 +289,14 @@ def checkify(f: Callable[..., Any], errors: Iterable[type] = user_checks) -> Cal
     """A function that returns `(error, result)`, where `error` is the first failed check of `f`.
 
     Args:
-      f: a function of trees of arrays. It may be jitted, differentiated and vectorised inside, and
-        so may what is returned; checks in branches, loops and their bodies count.
-      errors: what is checked: `user_checks`, `nan_checks`, `div_checks`, `float_checks`,
-        `index_checks`, `automatic_checks`, `all_checks`, or their unions.
-    Returns: a function that gives the `Error` and what `f` gives.
-    Raises: TypeError for other errors; at the call, NotImplementedError where a user's check stands
-      in a body that is not looked into (of `custom_linear_solve`, `reduce`, ...).
+      f: a function of trees of arrays. It may contain jitted, differentiated and vectorised
+        functions; checks in branches and in the bodies of loops count.
+      errors: the kinds of checks, by default `user_checks`; other sets are `nan_checks`,
+        `div_checks`, `float_checks`, `index_checks`, `automatic_checks`, `all_checks`, and unions.
+    Returns: a function of the same arguments that returns the `Error` and the result of `f`; it can
+      be jitted, differentiated and vectorised.
+    Raises: TypeError for other `errors`; at the call, NotImplementedError where a `check` is in a
+      body that `checkify` cannot change (such as that of `custom_linear_solve` or `reduce`).
 
     >>> from xfront.experimental import checkify
     >>> def f(x):
@@ -336,7 +344,7 @@ def checkify(f: Callable[..., Any], errors: Iterable[type] = user_checks) -> Cal
 
 
 def _checks_of(b: Builder, op: Op, wanted: frozenset[type]) -> list[Failure]:
-    """What is checked after an op."""
+    """The failures to check for after an op."""
     definition = op.definition
     if definition is ops.callback:
         host = getattr(op.attrs["slot"], "host", None)
@@ -348,7 +356,7 @@ def _checks_of(b: Builder, op: Op, wanted: frozenset[type]) -> list[Failure]:
         return [Failure(op.operands[0], site, op.operands[1:])]
     if definition.has_bodies and (
             definition is ops.shard_map or definition.discharge is not None or has_rule(op)):
-        return []                                # checks are added inside these
+        return []                                # checks go inside the bodies of these ops
     if FailedCheckError in wanted and definition.has_bodies:
         _refuse_checks_in(op)
     found = []
@@ -377,7 +385,7 @@ def _refuse_checks_in(op: Op) -> None:
 
 
 def _may_make_nan(op: Op) -> bool:
-    """Whether an op computes floats, and does not only move those that it gets."""
+    """Whether an op computes new floats, and does not only move those of its operands."""
     traits = op.definition.traits
     return MOVES not in traits and REARRANGES not in traits and any(
         v.type.dtype.is_inexact for v in op.operands)

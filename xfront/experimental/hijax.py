@@ -1,7 +1,7 @@
-"""A library's own types in programs, as far as libraries declare them when they are imported.
+"""A library's own types in programs, so far that a library that declares them can be imported.
 
-Types and primitives can be declared and not used: programs here hold arrays alone, so an operation
-on a value of such a type is refused.
+Such types and primitives can be declared, but not used: programs here hold only arrays, so an
+operation on a value of such a type is refused.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from ..ref import AbstractRef
 
 
 class HiType:
-    """Base of a library's own types, which are not types of arrays."""
+    """The base of a library's own types, which are not types of arrays."""
 
 
 class MutableHiType(HiType):
-    """Base of a library's own types whose values change."""
+    """The base of a library's own types whose values change."""
 
 
 class AvalQDD:
-    """A type, and what is known of a value besides its type."""
+    """The type of a value together with other known facts about it, `qdd`."""
 
     def __init__(self, aval: Any, qdd: Any) -> None:
         self.aval, self.qdd = aval, qdd
@@ -35,8 +35,7 @@ class AvalMutableQDD(AvalQDD):
 
 
 class HiPrimitive:
-    """Base of operations on a library's own types; they can be declared, and are refused where
-    they are used."""
+    """The base of operations on a library's own types; they can be declared, but not used."""
 
     multiple_results = False
 
@@ -47,7 +46,7 @@ class HiPrimitive:
         return self.name
 
     def bind(self, *_: Any, **__: Any) -> NoReturn:
-        """Raises: NotImplementedError."""
+        """Refuse to record the operation. Raises: NotImplementedError."""
         raise NotImplementedError(f"{self.name}: operations on types of a library's own are not "
                                   "in xfront yet; programs hold arrays")
 
@@ -74,20 +73,23 @@ _TYPES: dict[type, Callable[[Any], Any]] = {}
 
 
 def register_hitype(cls: type, to_type: Callable[[Any], Any]) -> None:
-    """Declare `to_type(value)` as the type of a class's values. Transformed functions refuse them
-    as arguments, like all values that are neither arrays nor trees."""
+    """Declare `to_type(value)` as the type of the values of a class.
+
+    Transformed functions refuse these values as arguments, like all values that are neither arrays
+    nor trees.
+    """
     _TYPES[cls] = to_type
 
 
 class _Effects:
-    """Classes of effects that a library declares as allowed. Nothing reads them, as operations with
-    such effects are refused."""
+    """Classes of effects that a library declares as allowed. Nothing reads them, because operations
+    with such effects are refused."""
 
     def __init__(self) -> None:
         self.types: list[type] = []
 
     def add_type(self, effect: type) -> None:
-        """Allow a class of effects."""
+        """Add a class of effects."""
         self.types.append(effect)
 
 
@@ -95,7 +97,7 @@ control_flow_allowed_effects = _Effects()
 
 
 def instantiate_zeros(x: Any) -> Any:
-    """An array of zeros for a symbolic zero; anything else unchanged.
+    """An array of zeros for a symbolic zero; any other value unchanged.
 
     >>> hijax.instantiate_zeros(hijax.Zero(hijax.ShapedArray((2,), np.float32)))
     Array([0., 0.], dtype=float32)
@@ -108,7 +110,7 @@ def instantiate_zeros(x: Any) -> Any:
 
 
 def is_undefined_primal(x: Any) -> bool:
-    """Whether a value marks an operand to be transposed.
+    """Whether a value stands for an operand with respect to which an op is transposed.
 
     >>> hijax.is_undefined_primal(1.0)
     False

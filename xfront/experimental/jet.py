@@ -22,18 +22,20 @@ def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequen
         factorial_scaled: bool = True) -> tuple[Any, Any]:
     """The Taylor series of `fun(x(t))` at t = 0, from the Taylor series of its arguments x.
 
-    It is computed by differentiating by t repeatedly, so control flow and custom rules work. Each
-    order makes the program about twice as large as the order before.
+    It is computed by repeated differentiation with respect to t, so control flow and custom rules
+    work. Each order makes the program about twice as large as the order before.
 
     Args:
-      fun: of arrays; gives a tree of arrays.
-      primals: an array for each argument of `fun`: x(0).
-      series: for each argument as many terms: the derivatives of x at 0 from the first on.
-      factorial_scaled: whether terms are derivatives; otherwise they are coefficients of powers of
-        t, derivatives over factorials.
+      fun: a function of arrays that returns a tree of arrays.
+      primals: sequence of the values x(0), an array for each argument of `fun`.
+      series: sequence with the terms of each argument, equally many: the derivatives of x at 0,
+        from the first on, arrays of the shape of x(0).
+      factorial_scaled: whether terms are derivatives, as by default; otherwise they are the
+        coefficients of powers of t, the derivatives over factorials.
     Returns: `fun(*primals)`, and a tree like it with a list of the terms in place of each leaf.
-      Those of integers and bools are zeros.
-    Raises: ValueError where numbers of terms differ; TypeError for what is no sequence of arrays.
+      The terms of integers and bools are zeros.
+    Raises: ValueError where the numbers of terms or arguments differ; TypeError where a primal or a
+      term is not an array.
 
     >>> jet.jet(lambda x: x ** 2, (3.0,), ([1.0, 0.0],))
     (Array(9., dtype=float32, weak_type=True), [Array(6., dtype=float32, weak_type=True), \
@@ -85,7 +87,7 @@ Array(2., dtype=float32, weak_type=True)])
 
 
 def _one_more(derivatives: Callable[[Any], list[list[Any]]]) -> Callable[[Any], list[list[Any]]]:
-    """The derivatives by t, followed by the derivative of the next order."""
+    """The function `derivatives` of t, extended by the derivative of the next order."""
     def more(t: Any) -> list[list[Any]]:
         values, slopes = jvp(derivatives, (t,), (1.0,))
         return [*values, slopes[-1]]
@@ -94,7 +96,7 @@ def _one_more(derivatives: Callable[[Any], list[list[Any]]]) -> Callable[[Any], 
 
 
 def _order(primals: list[Any], terms: list[list[Any]]) -> int:
-    """The number of terms of each series. Raises: TypeError; ValueError."""
+    """The number of terms of each series. Raises: TypeError, ValueError, as `jet`."""
     for i, given in enumerate(zip(primals, terms, strict=False)):
         if not all(map(is_array_like, (given[0], *given[1]))):
             raise TypeError(f"jet: primal value and terms at position {i} must be arrays, got "

@@ -19,13 +19,13 @@ from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 
 @front_door
 def with_layout_constraint(x: Any, layouts: Any) -> Any:
-    """The tree `x`, with the layouts of its arrays checked, inside a program or outside.
+    """The tree `x` after a check of the layouts of its arrays, inside a program or outside.
 
     Args:
       x: tree of arrays.
-      layouts: tree prefix of Layouts.
-    Raises: ValueError where a layout is none of its array; NotImplementedError for another than
-      the platform's own; TypeError for what is no Layout.
+      layouts: a Layout, or a tree prefix of `x` of Layouts.
+    Raises: ValueError where a layout does not fit its array; NotImplementedError for a layout that
+      is not the platform's own; TypeError for anything else than a Layout.
 
     >>> layout.with_layout_constraint(jnp.ones((1, 2)), layout.Layout((0, 1)))
     Array([[1., 1.]], dtype=float32)

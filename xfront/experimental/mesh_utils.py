@@ -25,12 +25,13 @@ def create_device_mesh(mesh_shape: Sequence[int], devices: Sequence[Any] | None 
     """Devices in the shape of a mesh, for `sharding.Mesh`.
 
     Args:
-      mesh_shape: sizes of the axes.
-      devices: which ones; None: all there are.
-      contiguous_submeshes: False; how chips are wired is not looked at.
-      allow_split_physical_axes: a permission, which is not needed here.
-    Returns: array of devices, of shape `mesh_shape`.
-    Raises: ValueError where there are not as many devices as the shape says.
+      mesh_shape: size of each axis, a sequence of ints.
+      devices: sequence of devices; None takes all devices of the default platform.
+      contiguous_submeshes: False only; nothing here looks at how chips are wired.
+      allow_split_physical_axes: a permission that is not needed here and changes nothing.
+    Returns: NumPy array of devices, of shape `mesh_shape`.
+    Raises: ValueError where the number of devices is not the product of the sizes;
+      NotImplementedError for `contiguous_submeshes`.
 
     >>> from xfront.experimental import mesh_utils
     >>> mesh_utils.create_device_mesh((1, 1), xfront.devices()[:1]).shape
@@ -57,15 +58,18 @@ def create_hybrid_device_mesh(
     """Devices in the shape of a mesh whose axes are each divided over slow and fast networks.
 
     Args:
-      mesh_shape: sizes of the axes within a granule.
-      dcn_mesh_shape: sizes over granules, as many.
-      devices: which ones; None: all there are.
-      process_is_granule: whether a granule is a process; else it is a slice (`slice_index`).
-      should_sort_granules_by_key: granules by their number; else in the order of `devices`.
-      allow_split_physical_axes: a permission, which is not needed here.
-    Returns: array of devices, of the elementwise product of both shapes as its shape; the parts of
-      a granule are next to each other along each axis.
-    Raises: ValueError where there are not as many granules, or devices in one, as the shapes say.
+      mesh_shape: size of each axis within a granule, a sequence of ints.
+      dcn_mesh_shape: size of each axis over the granules, a sequence of the same length.
+      devices: sequence of devices; None takes all devices of the default platform.
+      process_is_granule: whether a granule is a process; by default it is a slice, the devices with
+        the same `slice_index`.
+      should_sort_granules_by_key: whether granules stand in the order of their numbers, as by
+        default; else they stand in the order of `devices`.
+      allow_split_physical_axes: a permission that is not needed here and changes nothing.
+    Returns: NumPy array of devices, whose shape is the elementwise product of both shapes; the
+      devices of a granule are next to one another along each axis.
+    Raises: ValueError where the numbers of granules, or of devices in one, do not fit the shapes,
+      where the shapes differ in length, or where devices have no `slice_index`.
 
     >>> devices = xfront.devices()[:1]
     >>> mesh_utils.create_hybrid_device_mesh((1,), (1,), devices, process_is_granule=True).shape

@@ -1,6 +1,6 @@
-"""Values sent between processes, and points where all processes meet.
+"""Functions that send values between processes, or wait until all processes get to a point.
 
-Every process of the program calls each function, in the same order. With a single process the
+Every process of the program must call each function, in the same order. With a single process the
 results are as if all others agreed.
 """
 
@@ -35,12 +35,14 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
     """The values of all processes, in every process.
 
     Args:
-      in_tree: tree of NumPy arrays, numbers and arrays, of the same shapes in every process; or of
-        arrays of several processes.
-      tiled: concatenate along the first dimension instead of stacking along a new one. Arrays of
-        several processes, which give their whole value, need it.
-    Returns: tree of NumPy arrays; numbers get a dimension in either case.
-    Raises: ValueError for an array of several processes without `tiled`; TypeError for a key.
+      in_tree: tree of NumPy arrays, numbers and arrays, of the same shapes in every process, or of
+        arrays that lie on devices of several processes.
+      tiled: whether values are concatenated along the first dimension; by default they are stacked
+        along a new first one. For an array of several processes, `tiled` is needed, and the result
+        is its whole value.
+    Returns: tree of NumPy arrays; scalars are stacked along a new dimension in either case.
+    Raises: ValueError for an array of several processes without `tiled`; TypeError for a key or a
+      traced array.
 
     >>> multihost_utils.process_allgather(np.arange(3))
     array([[0, 1, 2]], dtype=int32)
@@ -77,7 +79,7 @@ def _local(function: str, x: Any) -> np.ndarray:
 
 
 def _words(x: np.ndarray, keep: int) -> np.ndarray:
-    """The bytes of an array after its first `keep` dimensions: these move and add exactly."""
+    """An array as bytes after its first `keep` dimensions; bytes are moved and added exactly."""
     flat = np.ascontiguousarray(x).reshape(*x.shape[:keep], -1)
     return flat.view(np.uint8)
 
@@ -108,9 +110,9 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
     Args:
       in_tree: tree of NumPy arrays, numbers and arrays, of the same shapes and dtypes in every
         process.
-      is_source: whether it is this process that gives them; None: process 0 does.
+      is_source: whether the values of this process are taken; None takes those of process 0.
     Returns: tree of NumPy arrays.
-    Raises: TypeError for a key.
+    Raises: TypeError for a key or a traced array.
 
     >>> multihost_utils.broadcast_one_to_all({"step": 3})
     {'step': array(3, dtype=int32)}
@@ -126,14 +128,19 @@ def _from_source(x: np.ndarray, source: bool) -> np.ndarray:
     spread = make_array_from_process_local_data(
         NamedSharding(_of_processes(), P("processes")),
         words if source else np.zeros_like(words))
-    total = spread.sum(axis=0, dtype=np.uint8)   # all but one are zeros
+    total = spread.sum(axis=0, dtype=np.uint8)   # all but one of the terms are zero
     return _value(np.asarray(binding.put(total, NamedSharding(_of_processes(), P()))), x.dtype,
                   x.shape)
 
 
 @front_door
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:
-    """Check that all processes have the same values. Raises: AssertionError where they differ.
+    """Check that all processes have the same values; NaNs are equal.
+
+    Args:
+      in_tree: tree of NumPy arrays, numbers and arrays.
+      fail_message: beginning of the error's message.
+    Raises: AssertionError where values differ.
 
     >>> multihost_utils.assert_equal({"step": 3})
     """
@@ -150,8 +157,11 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
 
 @front_door
 def sync_global_devices(name: str) -> None:
-    """Wait until all processes call this with the same name. Raises: AssertionError where one
-    gives another name.
+    """Wait until all processes call this function.
+
+    Args:
+      name: a text that must be the same in every process.
+    Raises: AssertionError where a process gives another name.
 
     >>> multihost_utils.sync_global_devices("after the first step")
     """
@@ -164,12 +174,13 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspec
     """Arrays of several processes, made of the parts that each process has.
 
     Args:
-      local_inputs: tree of NumPy arrays and arrays: along a dimension that is divided between
-        processes the part of this one, along others the whole, the same in every process.
-      global_mesh: of devices of all processes.
-      pspecs: tree prefix of PartitionSpecs.
-    Returns: tree of arrays on the mesh; what is one of several processes already stays.
-    Raises: ValueError where shapes do not divide.
+      local_inputs: tree of NumPy arrays and arrays. Along a dimension that is divided between
+        processes they hold the part of this process; along others they hold all of it, the same in
+        every process.
+      global_mesh: a Mesh of devices of all processes.
+      pspecs: a PartitionSpec, or a tree prefix of `local_inputs` of PartitionSpecs.
+    Returns: tree of arrays on the mesh; arrays of several processes stay as they are.
+    Raises: ValueError where a dimension does not divide, or `pspecs` is not a tree prefix.
 
     >>> mesh = xfront.make_mesh((1,), ("rows",))
     >>> multihost_utils.host_local_array_to_global_array(np.arange(3), mesh, xfront.P("rows"))
@@ -187,10 +198,14 @@ def _globally(x: Any, mesh: Mesh, spec: Any) -> Any:
 
 @front_door
 def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
-    """The parts of arrays of several processes that this process has: the inverse of
-    `host_local_array_to_global_array`, with the same arguments.
+    """The parts of arrays of several processes that this process holds.
 
-    Returns: tree of arrays on the devices of this process; arrays of one process stay.
+    It is the inverse of `host_local_array_to_global_array`.
+
+    Args:
+      global_inputs: tree of arrays.
+      global_mesh, pspecs: as for `host_local_array_to_global_array`.
+    Returns: tree of arrays on the devices of this process; arrays of one process stay as they are.
 
     >>> mesh = xfront.make_mesh((1,), ("rows",))
     >>> multihost_utils.global_array_to_host_local_array(jnp.arange(3), mesh, xfront.P("rows"))
@@ -222,12 +237,14 @@ def _by_spec(function: Any, tree: Any, mesh: Mesh, pspecs: Any) -> Any:
 
 
 def reached_preemption_sync_point(step_id: int) -> bool:
-    """Whether a machine of the program is about to be taken away, and all processes are to save
-    their state after this step; the answer is the same in every process.
+    """Whether all processes are to save their state after this step, because a machine of the
+    program is about to be taken away.
+
+    The answer is the same in every process; it is False where no processes were joined.
 
     Args:
       step_id: number of the step, the same in every process.
-    Raises: RuntimeError where `jax_enable_preemption_service` is off.
+    Raises: RuntimeError where processes were joined with `jax_enable_preemption_service` off.
     """
     here = clients.processes()
     if here is None:
@@ -239,7 +256,7 @@ def reached_preemption_sync_point(step_id: int) -> bool:
 
 
 class ProcessFailureError(RuntimeError):
-    """Processes ended inside `live_devices`; their devices are `failed_devices`.
+    """Processes ended inside `live_devices`; `failed_devices` are their devices.
 
     >>> multihost_utils.ProcessFailureError({"cpu:1"}).failed_devices
     {'cpu:1'}
@@ -252,13 +269,15 @@ class ProcessFailureError(RuntimeError):
 
 @contextlib.contextmanager
 def live_devices(devices: Sequence[Any]) -> Iterator[list[Any]]:
-    """The devices whose processes are alive, for a block of a program that goes on without
-    processes that end (`jax_enable_recoverability`). All live processes enter and leave the block.
+    """A context with the list of those devices whose processes are alive.
+
+    It is for programs that go on when a process ends (`jax_enable_recoverability`). All live
+    processes must enter and leave the block together.
 
     Args:
-      devices: to choose from.
-    Raises: RuntimeError where no processes were joined, or the option is off;
-      ProcessFailureError, when the block is left, where one of these processes has ended.
+      devices: the devices to choose from.
+    Raises: RuntimeError where no processes were joined, or the option is off; at the end of the
+      block, ProcessFailureError where one of these processes has ended.
     """
     here = clients.processes()
     if here is None:

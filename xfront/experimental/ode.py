@@ -41,17 +41,18 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 
     mode, are those of the steps that were made; the sizes of steps count as constants.
 
     Args:
-      func: gives a tree like `y0`.
-      y0: a tree of float or complex arrays: the value at t[0].
-      t: times, a vector of floats, ascending.
+      func: function `func(y, t, *args)` that returns a tree like `y0`.
+      y0: tree of float or complex arrays, the value at t[0]; integers are converted.
+      t: times in ascending order, a vector of floats.
       args: further arguments of `func`, trees of arrays.
-      mxstep: how many steps are made at most from one time to the next; where they are not enough
-        the values are NaN from there on.
-      hmax: the greatest size of a step.
+      rtol, atol: relative and absolute tolerance, scalars.
+      mxstep: greatest number of steps from one time to the next, by default unlimited; where it
+        does not suffice, the values are NaN from there on.
+      hmax: greatest size of a step, by default unlimited.
     Returns: a tree like y0, with the times as a first axis of each leaf.
-    Raises: TypeError where `func` gives another structure, for `args` that are no arrays and times
-      that are no vector of floats; ValueError where known times do not ascend, and for tolerances
-      below 0.
+    Raises: TypeError where `func` returns another structure, where leaves of `args` are not arrays,
+      or where the times are not a vector of floats; ValueError where known times do not ascend, or
+      a tolerance is below 0.
     Source: Dormand and Prince 1980; the first step: Hairer, Nørsett and Wanner, Solving Ordinary
       Differential Equations I, 1993, II.4; values between: Shampine 1986.
 
@@ -160,7 +161,7 @@ def _solved(slope: Any, y0: Any, times: Any, rtol: Any, atol: Any, mxstep: Any, 
 
 
 def _between(at: Any, t0: Any, y0: Any, f0: Any, t1: Any, y1: Any, f1: Any, middle: Any) -> Any:
-    """The value of the quartic through both ends, with their slopes, and the middle."""
+    """The value of the quartic through both ends with their slopes, and through the middle."""
     h = t1 - t0
     x = (at - t0) / jnp.where(h == 0, 1, h)
     a = -2 * h * f0 + 2 * h * f1 - 8 * y0 - 8 * y1 + 16 * middle

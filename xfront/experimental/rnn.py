@@ -1,4 +1,4 @@
-"""LSTMs of several layers whose weights lie in one array, as cuDNN lays them out.
+"""LSTMs of several layers whose weights lie in one array, in the order of cuDNN.
 
     weights = rnn.init_lstm_weight(key, 28, 128, 2, bidirectional=True)
     y, h_n, c_n = rnn.lstm(x, h_0, c_0, weights, lengths, 28, 128, 2, 0.0, True)
@@ -28,8 +28,8 @@ _GATES = 4
 
 def _shapes(input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
             ) -> Iterator[tuple[int, str, tuple[int, ...]]]:
-    """The layer, the kind and the shape of each array of weights, in the order in which they lie;
-    each direction counts as a layer."""
+    """The layer, the kind and the shape of each array of weights, in their order in memory; each
+    direction counts as a layer."""
     directions, rows = 1 + bool(bidirectional), _GATES * hidden_size
     for layer in range(num_layers * directions):
         below = input_size if layer < directions else hidden_size * directions
@@ -42,7 +42,13 @@ def _shapes(input_size: int, hidden_size: int, num_layers: int, bidirectional: b
 
 def get_num_params_in_lstm(input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
                            ) -> int:
-    """How many weights an LSTM has.
+    """The number of weights of an LSTM.
+
+    Args:
+      input_size: number of inputs at each time.
+      hidden_size: number of units of each layer and direction.
+      num_layers: number of layers.
+      bidirectional: whether each layer has a backward direction too.
 
     >>> from xfront.experimental import rnn
     >>> rnn.get_num_params_in_lstm(3, 4, 1, False)
@@ -54,11 +60,12 @@ def get_num_params_in_lstm(input_size: int, hidden_size: int, num_layers: int, b
 
 def init_lstm_weight(rng: Any, input_size: int, hidden_size: int, num_layers: int,
                      bidirectional: bool) -> Array:
-    """Random weights, float32, uniform in [-k, k], where k is 1/√hidden_size.
+    """Random weights, uniform in [-k, k], where k is 1/√hidden_size.
 
     Args:
-      rng: a key.
-    Returns: one array of `get_num_params_in_lstm(...)` elements.
+      rng: a random key.
+      input_size, hidden_size, num_layers, bidirectional: as for `get_num_params_in_lstm`.
+    Returns: float32 vector with `get_num_params_in_lstm(...)` elements.
 
     >>> sizes = {"input_size": 2, "hidden_size": 3, "num_layers": 1, "bidirectional": False}
     >>> rnn.init_lstm_weight(xfront.random.key(0), **sizes).shape
@@ -71,10 +78,14 @@ def init_lstm_weight(rng: Any, input_size: int, hidden_size: int, num_layers: in
 
 def unpack_lstm_weights(weights: Any, input_size: int, hidden_size: int, num_layers: int,
                         bidirectional: bool) -> tuple[ByLayer, ByLayer, ByLayer, ByLayer]:
-    """The arrays that lie in one array of weights: `W_ih, W_hh, b_ih, b_hh`, by layer.
+    """The parts `W_ih, W_hh, b_ih, b_hh` of one array of weights, each a dict by layer.
 
     With two directions, 2n is the forward and 2n + 1 the backward direction of layer n. The rows of
-    each array are those of the gates i, f, g, o.
+    each array belong to the gates i, f, g, o, in this order.
+
+    Args:
+      weights: vector of weights, as `init_lstm_weight` makes it.
+      input_size, hidden_size, num_layers, bidirectional: as for `get_num_params_in_lstm`.
 
     >>> sizes = {"input_size": 2, "hidden_size": 3, "num_layers": 1, "bidirectional": False}
     >>> weights = rnn.init_lstm_weight(xfront.random.key(0), **sizes)
@@ -93,7 +104,8 @@ def unpack_lstm_weights(weights: Any, input_size: int, hidden_size: int, num_lay
 
 def swap_lstm_gates(weights: Any, input_size: int, hidden_size: int, num_layers: int,
                     bidirectional: bool) -> Array:
-    """The weights with the rows of the gates g and o exchanged.
+    """The vector of weights with the rows of the gates g and o exchanged; arguments as for
+    `unpack_lstm_weights`.
 
     >>> sizes = {"input_size": 1, "hidden_size": 1, "num_layers": 1, "bidirectional": False}
     >>> rnn.swap_lstm_gates(jnp.arange(16), **sizes)
@@ -115,14 +127,15 @@ def lstm(x: Any, h_0: Any, c_0: Any, weights: Any, seq_lengths: Any, input_size:
     """The outputs and final states of an LSTM on sequences.
 
     Args:
-      x: [batch, time, input_size].
-      h_0, c_0: where it starts, [layers, batch, hidden_size], with a layer for each direction.
-      weights: one array, as `init_lstm_weight` makes it.
-      seq_lengths: [batch], how many times each sequence has; what comes after them is not read.
-      dropout: 0.
-      precision: of the products on accelerators.
-    Returns: `y`, [batch, time, hidden_size times directions], zero after the end of each sequence,
-      and `h_n` and `c_n` as at its end, shaped as `h_0`.
+      x: inputs, [batch, time, input_size].
+      h_0, c_0: initial states, [layers, batch, hidden_size], with a layer for each direction.
+      weights: vector of weights, as `init_lstm_weight` makes it.
+      seq_lengths: number of times of each sequence, [batch]; later inputs are not read.
+      input_size, hidden_size, num_layers, bidirectional: as for `get_num_params_in_lstm`.
+      dropout: 0 only.
+      precision: precision of the products on accelerators; None means the default.
+    Returns: `y`, [batch, time, hidden_size times directions], which is zero after the end of each
+      sequence, and the states `h_n` and `c_n` at its end, shaped as `h_0`.
     Raises: NotImplementedError for another `dropout`; TypeError or ValueError where shapes do not
       fit.
     Source: Hochreiter and Schmidhuber 1997, with forget gates and two biases.
@@ -143,7 +156,13 @@ def lstm_ref(x: Any, h_0: Any, c_0: Any, W_ih: ByLayer, W_hh: ByLayer, b_ih: ByL
              b_hh: ByLayer, seq_lengths: Any, input_size: int, hidden_size: int, num_layers: int,
              dropout: float, bidirectional: bool, precision: PrecisionLike = None
              ) -> tuple[Array, Array, Array]:
-    """As `lstm`, for weights by layer.
+    """The outputs and final states of an LSTM, as `lstm`, from weights by layer.
+
+    Args:
+      x, h_0, c_0, seq_lengths, dropout, precision: as for `lstm`.
+      W_ih, W_hh, b_ih, b_hh: dicts by layer, as `unpack_lstm_weights` returns them.
+      input_size, hidden_size, num_layers, bidirectional: as for `get_num_params_in_lstm`.
+    Returns: `(y, h_n, c_n)`, as `lstm`.
 
     >>> sizes = {"input_size": 2, "hidden_size": 3, "num_layers": 1, "bidirectional": False}
     >>> weights = rnn.init_lstm_weight(xfront.random.key(0), **sizes)
@@ -181,7 +200,7 @@ def lstm_ref(x: Any, h_0: Any, c_0: Any, W_ih: ByLayer, W_hh: ByLayer, b_ih: ByL
 
 
 def _step(W: Array, precision: PrecisionLike) -> Any:
-    """One time step of one direction; a sequence that has ended, or not begun, keeps its state."""
+    """One time step of one direction; sequences that have ended, or not begun, keep their state."""
     def step(state: tuple[Array, Array], seen: tuple[Array, Array]) -> tuple[Any, Array]:
         (h, c), (inputs, going) = state, seen
         i, f, g, o = jnp.split(inputs + jnp.matmul(h, W.T, precision=precision), _GATES, axis=-1)

@@ -17,9 +17,13 @@ def shard_map(f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any,
     """`xfront.shard_map` with its older arguments; deprecated.
 
     Args:
-      check_rep: its `check_vma`.
-      auto: axes of the mesh that stay the compiler's; its `axis_names` are all others.
-    Raises: as it does; TypeError where mesh is none.
+      f, in_specs, out_specs: as for `xfront.shard_map`.
+      mesh: a Mesh or AbstractMesh.
+      check_rep: the `check_vma` of `xfront.shard_map`.
+      auto: names of the mesh axes that are left to the compiler; all others are the `axis_names` of
+        `xfront.shard_map`.
+    Raises: TypeError where `mesh` is not a mesh; ValueError for an axis in `auto` that the mesh
+      does not have; and the errors of `xfront.shard_map`.
 
     >>> import warnings
     >>> mesh, rows, whole = xfront.make_mesh((1,), ("rows",)), xfront.P("rows"), xfront.P()

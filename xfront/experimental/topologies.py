@@ -25,7 +25,7 @@ from ..sharding.mesh import Mesh
 
 
 class TopologyDescription:
-    """Devices and how they are connected; `devices` lists them.
+    """A description of devices; `devices` is their list.
 
     >>> topologies.TopologyDescription(xfront.devices()[:1]).devices
     [CpuDevice(id=0)]
@@ -44,7 +44,7 @@ def get_attached_topology(platform: str | None = None) -> TopologyDescription:
     """The devices that are present, including those of other processes.
 
     Args:
-      platform: `cpu`, `gpu`, `cuda`, `tpu`; None: the default one.
+      platform: name of a platform: `cpu`, `gpu`, `cuda` or `tpu`; None means the default one.
     Raises: RuntimeError where the platform cannot be used.
 
     >>> len(topologies.get_attached_topology("cpu").devices) == xfront.device_count("cpu")
@@ -58,14 +58,14 @@ def get_topology_desc(topology_name: str = "", platform: str | None = None, **kw
     """The described devices, which need not be present; only their plugin must be installed.
 
     Args:
-      topology_name: of a TPU and its layout, `v5e:2x2`, `v5p:2x2x1`; or of a GPU and how many,
-        `h100`, `h100:1x1x4` (slices x hosts x devices). With neither name nor platform: the devices
-        that are here.
-      platform: `tpu`, `cuda` or `gpu`; None: what the name is of.
-      kwargs: what else the plugin takes: `chips_per_host_bounds` for TPUs, `target_config` (XLA's
-        `GpuTargetConfigProto` as text) and `topology` for GPUs.
-    Raises: ValueError for an unknown name, NotImplementedError for other platforms, RuntimeError
-      where the plugin is not installed, JaxRuntimeError where it refuses the description.
+      topology_name: name of a TPU with its layout, such as `v5e:2x2` or `v5p:2x2x1`, or of a GPU
+        with numbers of slices, hosts and devices, such as `h100` or `h100:1x1x4`. With neither a
+        name nor a platform, the result describes the devices that are present.
+      platform: `tpu`, `cuda` or `gpu`; None means the platform of the name.
+      kwargs: further options of the plugin: `chips_per_host_bounds` for TPUs, `target_config`
+        (XLA's `GpuTargetConfigProto` as text) and `topology` for GPUs.
+    Raises: ValueError for an unknown name; NotImplementedError for other platforms; RuntimeError
+      where the plugin is not installed; JaxRuntimeError where it refuses the description.
 
     >>> topologies.get_topology_desc(platform="cpu")
     Traceback (most recent call last):
@@ -82,10 +82,11 @@ def make_mesh(topo: TopologyDescription, mesh_shape: Sequence[int], axis_names: 
     """A mesh of all devices of a topology, in their order, with automatic axes.
 
     Args:
-      topo: what `get_topology_desc` gave.
-      mesh_shape, axis_names: sizes and names of the axes.
-      contiguous_submeshes: False; the order of the devices is theirs.
-    Raises: ValueError where the sizes do not multiply to the number of devices.
+      topo: the description that `get_topology_desc` returned.
+      mesh_shape, axis_names: an int and a string for each axis, its size and its name.
+      contiguous_submeshes: False only; devices stay in their order.
+    Raises: ValueError where the product of the sizes is not the number of devices;
+      NotImplementedError for `contiguous_submeshes`.
 
     >>> here = topologies.TopologyDescription(xfront.devices()[:1])
     >>> topologies.make_mesh(here, (1,), ("rows",)).shape

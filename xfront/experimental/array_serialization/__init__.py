@@ -1,4 +1,4 @@
-"""Arrays of many devices to files and back, by TensorStore."""
+"""Writes arrays of many devices to files and reads them, by TensorStore."""
 
 from ...on_demand import on_demand
 

@@ -1,4 +1,4 @@
-"""Trees of arrays to files and back, at once or while the program goes on.
+"""Writes trees of arrays to files and reads them, at once or while the program goes on.
 
     specs = [serialization.get_tensorstore_spec(f"{folder}/{name}") for name in names]
     serialization.run_serialization(arrays, specs)
@@ -39,12 +39,12 @@ def __getattr__(name: str) -> Any:
 
 get_tensorstore_spec = functools.partial(tensorstore_impl.get_tensorstore_spec, ocdbt=False,
                                          driver="zarr")
-"""As `tensorstore_impl.get_tensorstore_spec`, with a folder of zarr's version 2 for each array."""
+"""`tensorstore_impl.get_tensorstore_spec` for zarr version 2, with a folder for each array."""
 
 
 @front_door
 def is_remote_storage(tspec: dict[str, Any] | str) -> bool:
-    """Whether a spec or a path is at Google Cloud Storage or S3.
+    """Whether a spec or a path leads to Google Cloud Storage or S3.
 
     >>> from xfront.experimental.array_serialization import serialization
     >>> serialization.is_remote_storage("gs://bucket/weights")
@@ -62,8 +62,8 @@ def run_serialization(arrays: Any, tensorstore_specs: Any) -> None:
 
     Args:
       arrays: tree of arrays.
-      tensorstore_specs: tree of the same structure, of specs.
-    Raises: as `tensorstore_impl.async_serialize`; ValueError where the trees differ.
+      tensorstore_specs: tree of the same structure with a spec for each array.
+    Raises: ValueError where the trees differ; and the errors of `tensorstore_impl.async_serialize`.
     """
     async def run() -> None:
         await asyncio.gather(*_each(async_serialize, arrays, tensorstore_specs))
@@ -75,17 +75,17 @@ def run_serialization(arrays: Any, tensorstore_specs: Any) -> None:
 def run_deserialization(shardings: Sequence[Any], tensorstore_specs: Sequence[Any],
                         global_shapes: Sequence[Sequence[int]] | None = None,
                         dtypes: Sequence[Any] | None = None, concurrent_gb: int = 32) -> list[Any]:
-    """Read arrays.
+    """Read arrays from their files.
 
     Args:
-      shardings: where each goes: shardings or Formats.
-      tensorstore_specs: where each is.
-      global_shapes, dtypes: what each becomes, see `tensorstore_impl.async_deserialize`; None, or
-        None among them: as in the file.
-      concurrent_gb: how many gigabytes the reads may take at a time.
+      shardings: a Sharding or Format for each array, where it goes.
+      tensorstore_specs: a spec for each array, where it is.
+      global_shapes, dtypes: a shape and a dtype for each array, see
+        `tensorstore_impl.async_deserialize`; None, or an entry None, means that of the file.
+      concurrent_gb: greatest number of gigabytes that the reads may take at a time, 32 by default.
     Returns: list of arrays.
-    Raises: as `tensorstore_impl.async_deserialize`; ValueError where the lists are not of one
-      length.
+    Raises: ValueError where the lists differ in length; and the errors of
+      `tensorstore_impl.async_deserialize`.
     """
     count = len(shardings)
     told = {"tensorstore_specs": tensorstore_specs, "global_shapes": global_shapes,
@@ -107,7 +107,7 @@ def run_deserialization(shardings: Sequence[Any], tensorstore_specs: Sequence[An
 
 
 def _each(write: Callable[[Any, Any], Any], arrays: Any, specs: Any) -> list[Any]:
-    """The results of `write` for each array with its spec (a dictionary, so a tree itself)."""
+    """The results of `write` for each array with its spec, which is a dict and so itself a tree."""
     found: list[Any] = []
     tree_map(lambda x, spec: found.append(write(x, spec)), arrays, specs)
     return found
@@ -118,16 +118,16 @@ class BarrierTimeoutError(Exception):
 
 
 class GlobalAsyncCheckpointManagerBase(abc.ABC):
-    """The methods of objects that write and read arrays in the background, one write at a time; see
+    """The base of classes that write and read arrays in the background, one write at a time; see
     `GlobalAsyncCheckpointManager`."""
 
     @abc.abstractmethod
     def check_for_errors(self) -> None:
-        """Raise what failed in the background."""
+        """Raise the error of a write that failed in the background."""
 
     @abc.abstractmethod
     def wait_until_finished(self) -> None:
-        """Wait until everything is written, then as `check_for_errors`."""
+        """Wait until everything is written, then act as `check_for_errors`."""
 
     @abc.abstractmethod
     def serialize(self, arrays: Any, tensorstore_specs: Any, *,
@@ -142,10 +142,10 @@ class GlobalAsyncCheckpointManagerBase(abc.ABC):
 
 
 class AsyncManager:
-    """Waits for TensorStore's futures in a thread, then calls back, in only one of the processes.
+    """Waits for TensorStore's futures in a thread, then calls back in one of the processes.
 
     Args:
-      timeout_secs: how long processes wait for one another.
+      timeout_secs: number of seconds that processes wait for one another.
     """
 
     _numbers = itertools.count()
@@ -162,7 +162,7 @@ class AsyncManager:
 
     def _start_async_commit(self, on_commit_callback: Callable[[], None] | None) -> None:
         """Begin to wait; call back when all processes are done."""
-        number = next(AsyncManager._numbers)     # equal in all processes: they save in one order
+        number = next(AsyncManager._numbers)     # equal in all processes: they save in equal order
         self._thread = threading.Thread(
             target=self._finish, args=(self._futures, on_commit_callback, number),
             name="xfront-serialization")
@@ -178,7 +178,7 @@ class AsyncManager:
             self._error = error
 
     def _agree(self, called: Callable[[], None] | None, name: str) -> None:
-        """Call back in process 0 when all processes have written; the others wait for that."""
+        """Call back in process 0 when all processes have written; the other processes wait."""
         together = clients.processes()
         if together is None or together.count == 1:
             if called is not None:
@@ -207,7 +207,7 @@ class AsyncManager:
                 "short") from error
 
     def check_for_errors(self) -> None:
-        """Raise what failed in the background, once."""
+        """Raise the error of a write that failed in the background, once."""
         error, self._error = self._error, None
         if error is not None:
             raise error
@@ -224,23 +224,24 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
     """Writes arrays while the program goes on.
 
     Args:
-      timeout_secs: how long processes wait for one another.
+      timeout_secs: number of seconds that processes wait for one another.
     """
 
     @front_door
     def serialize(self, arrays: Any, tensorstore_specs: Any, *,
                   on_commit_callback: Callable[[], None] | None = None, transaction: Any = None
                   ) -> None:
-        """Begin to write arrays, once the previous write is finished. When this returns they have
-        been copied, and may be donated.
+        """Begin to write arrays, once the previous write is finished. When this method returns, the
+        arrays have been copied and may be donated.
 
         Args:
           arrays: tree of arrays.
-          tensorstore_specs: tree of the same structure, of specs.
-          on_commit_callback: called in process 0 when all processes have written; what it raises is
-            raised by the next `wait_until_finished`.
-          transaction: TensorStore's, in which everything is written, and which the caller commits.
-        Raises: what failed before; as `tensorstore_impl.async_serialize`.
+          tensorstore_specs: tree of the same structure with a spec for each array.
+          on_commit_callback: function without arguments that process 0 calls when all processes
+            have written, or None; the next `wait_until_finished` raises its error.
+          transaction: a transaction of TensorStore that everything is part of and that the caller
+            commits; None writes without one.
+        Raises: the error of an earlier write; and those of `tensorstore_impl.async_serialize`.
         """
         self.wait_until_finished()
         futures: list[Any] = []
@@ -257,7 +258,7 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
     def serialize_with_paths(self, arrays: Sequence[Any], paths: Sequence[str], *,
                              on_commit_callback: Callable[[], None] | None = None,
                              transaction: Any = None) -> None:
-        """As `serialize`, with each array written to the folder at its path."""
+        """Begin to write each array to the folder at its path; otherwise as `serialize`."""
         self.serialize(list(arrays), [get_tensorstore_spec(path) for path in paths],
                        on_commit_callback=on_commit_callback, transaction=transaction)
 
@@ -265,7 +266,7 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
     def deserialize(self, shardings: Sequence[Any], tensorstore_specs: Sequence[Any],
                     global_shapes: Sequence[Sequence[int]] | None = None,
                     dtypes: Sequence[Any] | None = None, concurrent_gb: int = 32) -> list[Any]:
-        """Read arrays, once the previous write is finished; see `run_deserialization`."""
+        """Read arrays once the previous write is finished; arguments as `run_deserialization`."""
         self.wait_until_finished()
         return run_deserialization(shardings, tensorstore_specs, global_shapes, dtypes,
                                    concurrent_gb)
@@ -274,7 +275,7 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
                                global_shapes: Sequence[Sequence[int]] | None = None,
                                dtypes: Sequence[Any] | None = None, concurrent_gb: int = 32
                                ) -> list[Any]:
-        """As `deserialize`, with each array read from the folder at its path."""
+        """Read each array from the folder at its path; otherwise as `deserialize`."""
         return self.deserialize(shardings, [get_tensorstore_spec(path) for path in paths],
                                 global_shapes, dtypes, concurrent_gb)
 

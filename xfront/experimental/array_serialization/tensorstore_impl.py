@@ -1,7 +1,7 @@
-"""One array to a file and back: each process writes and reads the parts that its devices hold.
+"""Writes one array and reads it: each process writes and reads the parts that its devices hold.
 
-Where a file is and how it is encoded is a TensorStore spec, a dictionary; `get_tensorstore_spec`
-makes the usual ones. The formats are zarr's, so that other programs read what is written here.
+A TensorStore spec, a dict, says where a file is and how it is encoded; `get_tensorstore_spec` makes
+the usual specs. The formats are zarr's, so that other programs can read the files.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def tensorstore() -> ModuleType:
 
 @functools.cache
 def default_context() -> Any:
-    """The context that bounds all reads and writes: 128 files at a time, caches of 10 GB."""
+    """The context that limits reads and writes, to 128 files at a time and 10 GB of caches."""
     pool = {"total_bytes_limit": 10_000_000_000}
     return tensorstore().Context({"file_io_concurrency": {"limit": 128},
                                   "data_copy_concurrency": {"limit": 128},
@@ -55,14 +55,17 @@ def get_tensorstore_spec(ckpt_path: str | os.PathLike[str], ocdbt: bool = True,
     """The spec of an array in a file system, at Google Cloud Storage (`gs://`) or S3 (`s3://`).
 
     Args:
-      ckpt_path: where the array is.
-      ocdbt: keep the arrays of a folder in one database: `ckpt_path` is the folder, which is
-        absolute, and the array's name in it.
-      process_idx: with `ocdbt`, write to a folder of its own for this process.
-      arr: describe this array in the spec: its shape, chunks that are its parts, compression.
-      driver: `zarr` (version 2) or `zarr3`.
-    Raises: ValueError where the path lacks a part, is relative with `ocdbt`, or the driver is
-      another.
+      ckpt_path: path of the array.
+      ocdbt: whether the arrays of a folder are kept in one database, as by default; `ckpt_path` is
+        then the absolute path of the folder followed by the array's name.
+      process_idx: number of this process, which gives it a folder of its own, or None for one
+        folder; without `ocdbt` it has no effect.
+      arr: array that the spec describes by its shape, by chunks that are its parts, and by the
+        compression; None leaves this out.
+      driver: "zarr" (version 2) or "zarr3".
+    Returns: the spec, a dict.
+    Raises: ValueError where the path lacks a part, or is relative with `ocdbt`, and for another
+      driver.
 
     >>> from xfront.experimental.array_serialization import tensorstore_impl
     >>> tensorstore_impl.get_tensorstore_spec("/saved/weights", ocdbt=False, driver="zarr")
@@ -101,7 +104,7 @@ def _store(path: str) -> dict[str, Any]:
 
 
 def _metadata(driver: str, x: Any) -> dict[str, Any]:
-    """Shape and chunks as the format describes them: each part of the array is a chunk."""
+    """Shape and chunks in the form of the format; each part of the array is a chunk."""
     part = [max(1, n) for n in x.sharding.shard_shape(x.shape)]
     if driver == "zarr":
         return {"compressor": {"id": "zstd"}, "shape": list(x.shape), "chunks": part}
@@ -110,7 +113,7 @@ def _metadata(driver: str, x: Any) -> dict[str, Any]:
 
 
 def _described(spec: Any, x: Any) -> dict[str, Any]:
-    """The spec, completed with the array's dtype, shape and chunks where it does not give them."""
+    """The spec, completed by the array's dtype, shape and chunks where it does not give them."""
     said = dict(spec.to_json() if hasattr(spec, "to_json") else spec)
     if said.get("driver") in ("zarr", "zarr3"):
         said["metadata"] = {**_metadata(said["driver"], x), **said.get("metadata", {})}
@@ -127,17 +130,18 @@ async def async_serialize(arr_inp: Any, tensorstore_spec: Any, commit_future: An
 
     Args:
       arr_inp: the array.
-      tensorstore_spec: where it goes; what the spec does not say of shape and chunks is that of
-        the array, and its parts are the chunks.
-      commit_future: a list, to which TensorStore's futures are added: the data have been copied
-        from the devices when this returns, and are in the file when these are done. None: return
-        when they are in the file.
-      context, chunk_layout: TensorStore's; None: `TS_CONTEXT`, and that of the format.
-      primary_host: the only process that makes the file; None: the first that comes.
-      replica_id: which copy of each part is written.
-      transaction: TensorStore's, which the caller commits; None: written at once.
-    Raises: TypeError for what is no array; ValueError for an array of this process alone in a
-      program of several, and as TensorStore does; ImportError without TensorStore.
+      tensorstore_spec: the spec of the file. Where it does not give a shape or chunks, the file has
+        the shape of the array and its parts as chunks.
+      commit_future: list to which TensorStore's futures are added; the function then returns when
+        the data have been copied from the devices, and they are in the file when the futures are
+        done. With None it returns when they are in the file.
+      context, chunk_layout: a context and a chunk layout of TensorStore; None means `TS_CONTEXT`
+        and the layout of the format.
+      primary_host: number of the only process that makes the file; None lets any process make it.
+      replica_id: number of the copy of each part that is written.
+      transaction: a transaction of TensorStore that the caller commits; None writes at once.
+    Raises: TypeError where `arr_inp` is not an array; ValueError for an array of one process in a
+      program of several, and where TensorStore refuses; ImportError without TensorStore.
     """
     ts = tensorstore()
     if not isinstance(arr_inp, binding.ArrayImpl):
@@ -170,7 +174,8 @@ async def async_serialize(arr_inp: Any, tensorstore_spec: Any, commit_future: An
 
 
 def estimate_read_memory_footprint(t: Any, domain: Any) -> int:
-    """How many bytes reading a domain of a TensorStore takes, with all chunks that it touches."""
+    """The number of bytes that a read of a domain of a TensorStore takes, with all chunks that the
+    domain touches."""
     ts = tensorstore()
     read = t.chunk_layout.read_chunk
     size = t.dtype.numpy_dtype.itemsize
@@ -185,8 +190,8 @@ def estimate_read_memory_footprint(t: Any, domain: Any) -> int:
 
 
 class ByteLimiter:
-    """Lets reads run while they take at most `limit` bytes in all; a read that takes more by itself
-    waits until it is alone."""
+    """Lets reads run while they take at most `limit` bytes together; a read that takes more alone
+    waits until no other runs."""
 
     def __init__(self, limit: int) -> None:
         self._limit, self._taken = limit, 0
@@ -200,7 +205,7 @@ class ByteLimiter:
             self._taken += requested_bytes
 
     async def release_bytes(self, requested_bytes: int) -> None:
-        """Give back the bytes that `wait_for_bytes` took."""
+        """Return the bytes that `wait_for_bytes` took."""
         async with self._changed:
             self._taken -= requested_bytes
             self._changed.notify_all()
@@ -213,15 +218,17 @@ async def async_deserialize(in_type: Any, tensorstore_spec: Any,
     """Read an array; each process reads the parts that its devices hold.
 
     Args:
-      in_type: a sharding, a Format, or a ShapeDtypeStruct with one of them, whose shape and dtype
+      in_type: a Sharding, a Format, or a ShapeDtypeStruct with one of them, whose shape and dtype
         are `global_shape` and `dtype` where these are None.
-      tensorstore_spec: where it is.
-      global_shape: of the result: what lies beyond the file is zero, what is too much is left out.
-        None: that of the file.
-      dtype: of the result, to which numbers are converted; None: that of the file.
-      byte_limiter: has coroutines `wait_for_bytes(n)`, `release_bytes(n)`, called around each read.
-      context, chunk_layout: TensorStore's; None: `TS_CONTEXT`, and that of the file.
-      assume_metadata: take what the spec says for what is in the file, and do not look.
+      tensorstore_spec: the spec of the file.
+      global_shape: shape of the result; elements beyond the file are zero, and elements of the file
+        beyond the shape are left out. None means the shape of the file.
+      dtype: dtype of the result, to which numbers are converted; None means that of the file.
+      byte_limiter: object with coroutines `wait_for_bytes(n)` and `release_bytes(n)`, which are
+        called around each read; None sets no limit.
+      context, chunk_layout: a context and a chunk layout of TensorStore; None means `TS_CONTEXT`
+        and the layout of the file.
+      assume_metadata: whether the spec is taken to describe the file, which is then not checked.
     Raises: TypeError for another `in_type`; ValueError where the file does not exist or has another
       number of dimensions, where the shape does not divide, or a ShapeDtypeStruct has no sharding;
       ImportError without TensorStore.

@@ -27,10 +27,10 @@ from .coordinates import (
 
 
 def added(mat: BCOO, other: Any) -> Any:
-    """mat + other; sparse where both are sparse, else dense.
+    """mat + other; sparse where both operands are sparse, else dense.
 
-    Raises: NotImplementedError where a dense operand has not the whole shape; ValueError where
-      shapes of sparse ones differ.
+    Raises: NotImplementedError where a dense operand has not the shape of the result; ValueError
+      where the shapes of sparse operands differ.
     """
     if isinstance(other, BCOO):
         return _added(mat, other)
@@ -54,14 +54,14 @@ def _added(one: BCOO, two: BCOO) -> BCOO:
 
 
 def multiplied(mat: BCOO, other: Any) -> BCOO:
-    """mat times a scalar, a dense or a sparse array that broadcasts to its shape."""
+    """mat times a scalar, a dense array that broadcasts to it, or a sparse array of its shape."""
     if isinstance(other, BCOO):
         return bcoo_multiply_sparse(mat, other)
     return mat.with_data(bcoo_multiply_dense(mat, other))
 
 
 def divided(mat: BCOO, other: Any) -> BCOO:
-    """mat over a scalar or dense array. Raises: NotImplementedError for a sparse divisor."""
+    """mat divided by a scalar or dense array. Raises: NotImplementedError for a sparse divisor."""
     if isinstance(other, BCOO):
         raise NotImplementedError("the quotient of two sparse arrays is NaN where both are zero, "
                                   "and so dense; divide their todense()")
@@ -69,7 +69,8 @@ def divided(mat: BCOO, other: Any) -> BCOO:
 
 
 def powered(mat: BCOO, exponent: Any) -> BCOO:
-    """mat to the power of a positive number, element by element."""
+    """mat to the power of a positive number, element by element. Raises: NotImplementedError for
+    other exponents."""
     if not isinstance(exponent, (int, float)) or exponent <= 0:
         raise NotImplementedError("a sparse array has powers by positive numbers alone (others are "
                                   f"dense), got {exponent!r}; write todense()")
@@ -79,11 +80,14 @@ def powered(mat: BCOO, exponent: Any) -> BCOO:
 
 
 def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> Any:
-    """The elements of the product with a dense array, at the coordinates of the sparse one.
+    """The elements of the product with a dense array, at the coordinates of the sparse array.
 
-    Args: `v`: broadcasts to the shape of `sp_mat`.
+    Args:
+      sp_mat: a BCOO.
+      v: a dense array that broadcasts to the shape of `sp_mat`.
     Returns: data of a BCOO, [*batch, nse, *dense].
-    Raises: NotImplementedError where the product would have a larger shape.
+    Raises: NotImplementedError where the product would have a larger shape; ValueError where the
+      shapes do not broadcast.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
     >>> sparse.bcoo_multiply_dense(mat, jnp.array([4., 5., 6.]))
@@ -127,7 +131,7 @@ def _elements_with_dense(mat: BCOO, v: Any, function: Any) -> Any:
 def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     """The product of two sparse arrays of one shape, element by element, at the coordinates of lhs.
 
-    Raises: ValueError where shapes differ; NotImplementedError where numbers of dense axes do.
+    Raises: ValueError where shapes differ; NotImplementedError where numbers of dense axes differ.
 
     >>> lhs = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
     >>> rhs = sparse.BCOO.fromdense(jnp.array([4., 5., 0.]))
@@ -164,7 +168,10 @@ def _pairs(lhs: BCOO, rhs: BCOO) -> Any:
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     """The sum over axes of any kind; duplicate coordinates stay.
 
-    Raises: ValueError where an axis is out of range or named twice.
+    Args:
+      mat: a BCOO.
+      axes: axes of the dense array, in [-ndim, ndim).
+    Raises: ValueError where an axis is out of range or occurs twice.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 4.]]))
     >>> sparse.bcoo_reduce_sum(mat, axes=(0,)).todense()
@@ -198,7 +205,7 @@ def _reduced(mat: BCOO, axes: tuple[int, ...]) -> BCOO:
 
 
 def summed(mat: BCOO, axis: Any) -> Any:
-    """The sum over axes as `BCOO.sum` gives it."""
+    """The sum over axes in the form of `BCOO.sum`: sparse, or dense where it is over all axes."""
     axes = tuple(range(mat.ndim)) if axis is None else (
         tuple(axis) if isinstance(axis, (tuple, list)) else (index_of(axis, "axis"),))
     made = bcoo_reduce_sum(mat, axes=axes)

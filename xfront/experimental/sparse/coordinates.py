@@ -27,7 +27,7 @@ Shape = tuple[int, ...]
 
 
 class SparseEfficiencyError(ValueError):
-    """A layout that stores more than the one it is made of.
+    """The error for a layout that stores more elements than the layout before it.
 
     >>> sparse.bcoo_update_layout(sparse.eye(3), n_batch=1)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -37,7 +37,7 @@ class SparseEfficiencyError(ValueError):
 
 
 class SparseEfficiencyWarning(UserWarning):
-    """A layout that stores more than the one it is made of.
+    """The warning about a layout that stores more elements than the layout before it.
 
     >>> issubclass(sparse.SparseEfficiencyWarning, UserWarning)
     True
@@ -45,7 +45,7 @@ class SparseEfficiencyWarning(UserWarning):
 
 
 class Layout(NamedTuple):
-    """How many axes of each kind an array has, in their order."""
+    """The number of axes of each kind of an array, in their order."""
 
     n_batch: int
     n_sparse: int
@@ -59,7 +59,7 @@ class Layout(NamedTuple):
 
 
 class JAXSparse:
-    """What sparse arrays have in common: a shape, elements, and the operators of arrays.
+    """The base of sparse arrays, with a shape, elements, and the operators of arrays.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 0.]]))
     >>> isinstance(mat, sparse.JAXSparse), mat.shape, mat.nse
@@ -79,7 +79,7 @@ class JAXSparse:
 
     @property
     def size(self) -> int:
-        """How many elements the dense array has."""
+        """The number of elements of the dense array."""
         return math.prod(self.shape)
 
     @property
@@ -94,7 +94,7 @@ class JAXSparse:
         name = type(self).__name__
         try:
             own: Any = self._layout()
-        except AttributeError:                   # the leaves of the tree are no arrays
+        except AttributeError:                   # the leaves of the tree are not arrays
             return f"{name}(<invalid>)"
         parts = [f"{self.dtype}{list(self.shape)}", f"nse={self.nse}"]
         parts += [f"{k}={v}" for k, v in (("n_batch", own.n_batch), ("n_dense", own.n_dense)) if v]
@@ -161,7 +161,7 @@ class JAXSparse:
         return self._mapped(jnp.abs)
 
     def _mapped(self, function: Callable[[Any], Any]) -> Any:
-        """The array with a function, linear along rays through zero, applied to its elements."""
+        """The array with `function` applied to its elements; f(ax) = a f(x) must hold for a > 0."""
         own = self._bcoo()
         if function is not jnp.negative and not own.unique_indices:
             own = bcoo_sum_duplicates(own, nse=own.nse)
@@ -213,10 +213,11 @@ class BCOO(JAXSparse):
     """A sparse array by coordinates.
 
     Args:
-      args: `(data, indices)`: [*batch, nse, *dense] and integers [*batch, nse, n_sparse]; an axis
-        of the batch of size 1 stands for all of its elements.
-      shape: of the dense array.
-      indices_sorted, unique_indices: what is promised of the coordinates.
+      args: `(data, indices)`, an array [*batch, nse, *dense] and integers [*batch, nse, n_sparse];
+        an axis of the batch of size 1 stands for all of its elements.
+      shape: shape of the dense array.
+      indices_sorted, unique_indices: whether the coordinates are promised to be in lexicographic
+        order, and to be distinct; False by default.
 
     >>> m = sparse.BCOO.fromdense(jnp.array([[0., 1.], [2., 0.]]))
     >>> m, (m @ jnp.ones(2)).tolist()
@@ -247,7 +248,7 @@ class BCOO(JAXSparse):
         return made
 
     def with_data(self, data: Any) -> BCOO:
-        """An array of other elements at the same coordinates."""
+        """The array with other elements at the same coordinates."""
         return BCOO((data, self.indices), shape=self.shape, indices_sorted=self.indices_sorted,
                     unique_indices=self.unique_indices)
 
@@ -261,7 +262,8 @@ class BCOO(JAXSparse):
     @classmethod
     def from_scipy_sparse(cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0,
                           n_batch: int = 0) -> BCOO:
-        """From a sparse matrix of SciPy. Raises: NotImplementedError for batch and dense axes."""
+        """The array of a sparse matrix of SciPy. Raises: NotImplementedError for batch and dense
+        axes."""
         if n_dense or n_batch:
             raise NotImplementedError("BCOO.from_scipy_sparse: matrices of SciPy have neither "
                                       "batch nor dense axes; write update_layout afterwards")
@@ -293,7 +295,7 @@ class BCOO(JAXSparse):
 
     @classmethod
     def tree_unflatten(cls, aux: tuple, children: Sequence[Any]) -> BCOO:
-        """The array; inside of a map over a batch axis, its shape is without that axis."""
+        """The array; inside a map over a batch axis, its shape is without that axis."""
         made = object.__new__(cls)
         made.data, made.indices = children
         made.shape, made.indices_sorted, made.unique_indices = aux
@@ -304,7 +306,7 @@ class BCOO(JAXSparse):
 
 
 def check_batches(kind: str, axes: Sequence[int | None]) -> None:
-    """Refuse maps over other axes of a sparse array's parts than the first batch axis, since the
+    """Refuse maps over axes of a sparse array's parts other than the first batch axis, because the
     shapes of the parts do not tell which axis was mapped. Raises: ValueError."""
     if any([a not in (None, 0) for a in axes]):
         raise ValueError(f"vmap of a {kind} maps its first batch axis, axis 0 of its arrays, or "
@@ -313,7 +315,7 @@ def check_batches(kind: str, axes: Sequence[int | None]) -> None:
 
 
 def _mapped_shape(shape: Shape, of_data: Shape, n_batch: int, ndim: int) -> Shape:
-    """The shape with `ndim` axes that is left after a map has removed or added leading axes."""
+    """The shape with `ndim` axes after a map has removed or added leading axes of the parts."""
     if 0 <= ndim <= len(shape):
         return shape[len(shape) - ndim:]
     added = ndim - len(shape)
@@ -341,7 +343,7 @@ def _check(mat: BCOO) -> None:
 # --- batches and coordinates ----------------------------------------------------------------------
 
 def over_batches(n_batch: int, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of one batch element, mapped over leading axes."""
+    """`function`, which is for one batch element, mapped over `n_batch` leading axes."""
     for _ in range(n_batch):
         function = vmap(function)
     return function
@@ -355,7 +357,7 @@ def whole(mat: BCOO) -> tuple[Any, Any]:
 
 
 def inside(indices: Any, sizes: Shape) -> Any:
-    """Which coordinates are not padding: [nse]."""
+    """For each coordinate whether it is not padding, bools [nse]."""
     bounds = jnp.asarray(np.asarray(sizes, np.int64).astype(indices.dtype))
     return jnp.all((indices >= 0) & (indices < bounds), axis=-1)
 
@@ -395,7 +397,7 @@ def scattered(indices: Any, data: Any, sizes: Shape) -> Any:
 
 
 def grouped(indices: Any) -> tuple[Any, Any]:
-    """The order that sorts coordinates, and for each in that order the number of its group."""
+    """The order that sorts coordinates, and for each of the sorted ones the number of its group."""
     n, columns = indices.shape
     if columns == 0 or n == 0:
         return jnp.arange(n), jnp.zeros(n, np.int32)
@@ -406,7 +408,7 @@ def grouped(indices: Any) -> tuple[Any, Any]:
 
 
 def known(name: str, x: Any, what: str) -> int:
-    """A number whose value Python needs. Raises: ConcretizationTypeError where it is traced."""
+    """`x` as a Python int. Raises: ConcretizationTypeError where it is traced."""
     if type(x) is Tracer:
         raise ConcretizationTypeError(
             f"{name}: under a transformation the number of elements must be given; pass {what}")
@@ -420,11 +422,14 @@ def bcoo_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dens
     """The sparse array of a dense one.
 
     Args:
-      nse: how many elements are stored in each batch element: the greatest number of nonzero ones
-        where None; padded where there are fewer, and the last are left out where there are more.
-      n_batch, n_dense: how many leading and trailing axes are batches and dense.
-      index_dtype: of the coordinates.
-    Raises: ValueError where the axes are too few; under jit, ConcretizationTypeError without `nse`.
+      mat: a dense array.
+      nse: number of elements that each batch element stores. None takes the greatest number of
+        nonzero elements. Where there are fewer, padding follows; where there are more, the last are
+        left out.
+      n_batch, n_dense: number of leading batch axes and of trailing dense axes, 0 by default.
+      index_dtype: dtype of the coordinates.
+    Raises: ValueError where the array has too few axes; under jit, ConcretizationTypeError without
+      `nse`.
 
     >>> mat = sparse.bcoo_fromdense(jnp.array([[0., 2.], [3., 0.]]))
     >>> mat.data, mat.indices
@@ -490,9 +495,12 @@ def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) ->
     """The elements of a dense array at the coordinates of a sparse one.
 
     Args:
-      arr: of the same shape.
-      assume_unique: whether coordinates are taken to be distinct: as `sparr` says where None. Where
-        they are not, the element is stored once and is zero at its other places.
+      sparr: a BCOO, whose coordinates are used.
+      arr: a dense array of the same shape.
+      assume_unique: whether coordinates are taken to be distinct; None means as `sparr` promises.
+        Otherwise an element whose coordinates occur several times is stored once, and its other
+        places hold zero.
+    Raises: ValueError where the shapes differ.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
     >>> sparse.bcoo_extract(mat, jnp.array([4., 5., 6.])).data
@@ -547,8 +555,9 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
     """The same array with each coordinate once, in their order.
 
     Args:
-      nse: how many elements are stored: as many as there are coordinates where None; padded where
-        there are fewer, and the last are left out where there are more.
+      mat: a BCOO.
+      nse: number of elements of the result. None takes the number of distinct coordinates. Where
+        there are fewer, padding follows; where there are more, the last are left out.
     Raises: ConcretizationTypeError under jit without `nse`.
 
     >>> mat = sparse.BCOO((jnp.array([3., 2.]), jnp.array([[1], [1]])), shape=(3,))
@@ -608,9 +617,12 @@ def bcoo_update_layout(mat: BCOO, *, n_batch: int | None = None, n_dense: int | 
     """The same array with other numbers of batch and dense axes.
 
     Args:
-      on_inefficient: what is done where more is stored afterwards: "error", "warn", or None.
-    Raises: ValueError where the axes are too few or `on_inefficient` is another;
-      SparseEfficiencyError.
+      mat: a BCOO.
+      n_batch, n_dense: number of leading batch axes and of trailing dense axes; None keeps it.
+      on_inefficient: "error" raises and "warn" warns where the new layout stores more elements;
+        None does neither.
+    Raises: ValueError where the array has too few axes, or for another `on_inefficient`;
+      SparseEfficiencyError where the new layout stores more, with "error".
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 0.]]))
     >>> sparse.bcoo_update_layout(mat, n_batch=1, on_inefficient=None)

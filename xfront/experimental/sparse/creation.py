@@ -1,4 +1,4 @@
-"""Sparse arrays without elements, with a diagonal, with random elements; and back to dense ones."""
+"""Sparse arrays without elements, with a diagonal, with random elements; and `todense` of trees."""
 
 from __future__ import annotations
 
@@ -31,8 +31,13 @@ def empty(shape: Sequence[int], dtype: Any = None, index_dtype: Any = np.int32,
     """A sparse array of zeros.
 
     Args:
-      index_dtype: of the coordinates; sparse_format: "bcoo" or "bcsr".
-      n_batch, n_dense, nse: of the result; its elements are padding.
+      shape: shape of the dense array.
+      dtype: dtype of the elements; None means the default float.
+      index_dtype: dtype of the coordinates.
+      sparse_format: "bcoo" or "bcsr".
+      n_batch, n_dense: number of leading batch axes and of trailing dense axes.
+      nse: number of stored elements of each batch element, all of them padding.
+    Raises: ValueError for another format.
 
     >>> sparse.empty((2, 3), dtype="float32", nse=1)
     BCOO(float32[2, 3], nse=1)
@@ -49,7 +54,12 @@ def empty(shape: Sequence[int], dtype: Any = None, index_dtype: Any = np.int32,
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, index_dtype: Any = np.int32,
         sparse_format: str = "bcoo") -> Any:
-    """A sparse matrix [N, M] with ones on diagonal `k`; sparse_format: "bcoo" or "bcsr".
+    """A sparse matrix with ones on one diagonal.
+
+    Args:
+      N, M: numbers of rows and columns; M is N where it is None.
+      k: number of the diagonal; positive ones are above the main diagonal.
+      dtype, index_dtype, sparse_format: as for `empty`.
 
     >>> sparse.eye(2, 3, k=1).todense()
     Array([[0., 1., 0.],
@@ -72,10 +82,15 @@ def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = float, indices_d
     """A sparse array of random elements at random coordinates.
 
     Args:
-      nse: how many elements; below 1, their share of the places.
-      unique_indices, sorted_indices: whether coordinates are distinct, and in their order.
-      generator: called with a key, `shape`, `dtype` and `kwds` for the elements.
-    Raises: ValueError where there are fewer places than elements.
+      key: a random key.
+      shape: shape of the dense array.
+      dtype: dtype of the elements, by default the default float.
+      indices_dtype: dtype of the coordinates; None means int32.
+      nse: number of elements of each batch element; a number below 1 is their share of all places.
+      n_batch, n_dense: number of leading batch axes and of trailing dense axes.
+      unique_indices, sorted_indices: whether coordinates are distinct, and in lexicographic order.
+      generator: function that is called with a key, `shape`, `dtype` and `kwds` for the elements.
+    Raises: ValueError where there are fewer places than distinct elements.
 
     >>> mat = sparse.random_bcoo(xfront.random.key(0), (3, 4), nse=0.25)
     >>> mat.nse, mat.shape
@@ -104,7 +119,7 @@ def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = float, indices_d
 
 
 def todense(arr: Any) -> Any:
-    """A tree with its sparse arrays made dense.
+    """The tree `arr` with dense arrays in place of its sparse ones.
 
     >>> sparse.todense({"eye": sparse.eye(2), "dense": jnp.array([1., 2.])})["eye"]
     Array([[1., 0.],

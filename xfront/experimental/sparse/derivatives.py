@@ -1,4 +1,4 @@
-"""Derivatives by the elements of sparse arguments; the coordinates are constant."""
+"""Derivatives with respect to the elements of sparse arguments; coordinates are constant."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def _is_sparse(x: Any) -> bool:
 
 def _of_elements(transform: Callable[..., Any], fun: Callable[..., Any],
                  argnums: int | Sequence[int], args: tuple, kwargs: dict, has_aux: bool) -> Any:
-    """The result of `transform(fun)` with the elements of sparse arguments in their place, and the
-    differentiated leaves as users see them."""
+    """The result of `transform(fun)` on the elements of sparse arguments, and the differentiated
+    leaves in the form that users give them."""
     places = [argnums] if isinstance(argnums, int) else list(argnums)
     places = [i % len(args) if -len(args) <= i < len(args) else i for i in places]
     held = {i: tree_flatten(args[i], is_leaf=_is_sparse) for i in set(places) if i < len(args)}
@@ -50,9 +50,9 @@ def _with_data(x: Any, data: Any) -> Any:
 
 def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0,
                    has_aux: bool = False, **kwargs: Any) -> Callable[..., tuple[Any, Any]]:
-    """As `xfront.value_and_grad`; the gradient by a sparse argument has its coordinates.
+    """A function that returns value and gradient of `fun`; arguments as `xfront.value_and_grad`.
 
-    Args: as there.
+    The gradient with respect to a sparse argument is sparse and has its coordinates.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
     >>> value, gradient = sparse.value_and_grad(lambda m: m @ jnp.array([1., 10., 100.]))(mat)
@@ -77,7 +77,9 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0,
 
 def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
          **kwargs: Any) -> Callable[..., Any]:
-    """As `xfront.grad`; the gradient by a sparse argument is sparse, with its coordinates.
+    """A function that returns the gradient of `fun`; arguments as `xfront.grad`.
+
+    The gradient with respect to a sparse argument is sparse and has its coordinates.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 0.]]))
     >>> sparse.grad(lambda m: (m @ jnp.array([1., 10.])).sum())(mat).todense()
@@ -126,7 +128,7 @@ def _jacobian(transform: Callable[..., Any], fun: Callable[..., Any],
 
 
 def _sparse_jacobian(x: Any, found: Any) -> Any:
-    """The Jacobian [*out, *data] by the elements of x as a sparse array [*out, *shape]."""
+    """The Jacobian [*out, *data] for the elements of x, as a sparse array [*out, *shape]."""
     if not _is_sparse(x):
         return found
     out = found.shape[:found.ndim - x.data.ndim]
@@ -143,8 +145,10 @@ def _sparse_jacobian(x: Any, found: Any) -> Any:
 
 def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
            **kwargs: Any) -> Callable[..., Any]:
-    """As `xfront.jacfwd`; the Jacobian by a sparse argument is sparse: the axes of the result are
-    batch axes in front of its own.
+    """A function that returns the Jacobian of `fun`; arguments as `xfront.jacfwd`.
+
+    The Jacobian with respect to a sparse argument is sparse: the axes of the result are batch axes
+    in front of the argument's own.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
     >>> sparse.jacfwd(lambda m: (m @ jnp.array([1., 10., 100.])) ** 2)(mat).todense()
@@ -155,7 +159,7 @@ def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
 
 def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
            **kwargs: Any) -> Callable[..., Any]:
-    """As `xfront.jacrev`; see `jacfwd`.
+    """A function that returns the Jacobian of `fun`, as `jacfwd`; arguments as `xfront.jacrev`.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
     >>> sparse.jacobian(lambda m: m @ jnp.array([1., 10., 100.]))(mat).todense()

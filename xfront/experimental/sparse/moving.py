@@ -35,7 +35,10 @@ def _ints(x: Any, what: str) -> tuple[int, ...]:
 def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     """The array with its axes in another order.
 
-    Raises: ValueError for what is no permutation; NotImplementedError where axes of one kind
+    Args:
+      mat: a BCOO.
+      permutation: the axis of `mat` that becomes each axis of the result.
+    Raises: ValueError where it is not a permutation; NotImplementedError where axes of one kind
       (batch, sparse, dense) would stand among those of another: write update_layout first.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 4.]]))
@@ -96,7 +99,7 @@ def _squeezed(mat: BCOO, axes: tuple[int, ...]) -> BCOO:
 
 
 def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
-    """The array in the opposite order along axes.
+    """The array in reverse order along the axes `dimensions`.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
     >>> sparse.bcoo_rev(mat, dimensions=(0,)).todense()
@@ -126,12 +129,14 @@ def bcoo_broadcast_in_dim(mat: BCOO, *, shape: Sequence[int],
                           broadcast_dimensions: Sequence[int], sharding: Any = None) -> BCOO:
     """The array repeated along new axes and along those of size 1.
 
-    New axes before the first sparse or dense one are batches, those after the first dense one are
-    dense, and those between are sparse.
+    New axes before the first sparse or dense axis are batch axes, those after the first dense axis
+    are dense, and those between are sparse.
 
     Args:
-      shape: of the result; broadcast_dimensions: which of its axes those of `mat` become.
-      sharding: None.
+      mat: a BCOO.
+      shape: shape of the result.
+      broadcast_dimensions: the axis of the result that each axis of `mat` becomes.
+      sharding: None only.
     Raises: ValueError where the shapes do not fit; NotImplementedError for a sharding.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([1., 0.]))
@@ -154,7 +159,7 @@ def _broadcast(mat: BCOO, shape: tuple[int, ...], dims: tuple[int, ...]) -> BCOO
     own = mat._layout()
     batch_dims, sparse_dims, dense_dims = own.parts(dims)
     n_batch = min((*sparse_dims, *dense_dims), default=len(shape))
-    middle = min(dense_dims, default=len(shape))             # where dense axes begin
+    middle = min(dense_dims, default=len(shape))             # the first dense axis
     data, indices = whole(mat)
     behind = [n_batch + 1 + a - middle for a in dense_dims]
     data = broadcast_in_dim(data, (*shape[:n_batch], mat.nse, *shape[middle:]),
@@ -183,8 +188,11 @@ def _broadcast(mat: BCOO, shape: tuple[int, ...], dims: tuple[int, ...]) -> BCOO
 def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     """Sparse arrays one after the other along an axis of any kind.
 
-    Raises: ValueError where there is none, shapes or layouts do not fit, or the axis is out of
-      range.
+    Args:
+      operands: a sequence of BCOOs.
+      dimension: the axis, which may be negative.
+    Raises: ValueError where there is no operand, shapes or layouts do not fit, or the axis is out
+      of range.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([1., 0.]))
     >>> sparse.bcoo_concatenate([mat, mat], dimension=0).todense()
@@ -271,9 +279,12 @@ def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[in
     Batch axes stay batch axes where the new sizes begin with theirs; else they become sparse.
 
     Args:
-      dimensions: an order of the axes to transpose to first; sharding: None.
-    Raises: ValueError where the sizes differ; NotImplementedError for arrays with dense axes and
-      for a sharding.
+      mat: a BCOO.
+      new_sizes: shape of the result.
+      dimensions: the order of axes to which `mat` is transposed first; None keeps its order.
+      sharding: None only.
+    Raises: ValueError where the numbers of elements differ; NotImplementedError for arrays with
+      dense axes and for a sharding.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 4.]]))
     >>> sparse.bcoo_reshape(mat, new_sizes=(4,)).todense()
@@ -304,7 +315,7 @@ def _reshaped(mat: BCOO, sizes: tuple[int, ...], kept: int) -> BCOO:
     keep = inside(indices, old)
     indices = jnp.where(keep[..., None], indices, 0)
     made: list[Any] = []
-    for group_old, group_new in _groups(old, new):           # keeps flat indices small
+    for group_old, group_new in _groups(old, new):           # groups keep flat indices small
         flat = jnp.zeros(indices.shape[:-1], indices.dtype)
         for i in group_old:
             flat = flat * old[i] + indices[..., i]
@@ -346,7 +357,10 @@ def bcoo_slice(mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequen
                strides: Sequence[int] | None = None) -> BCOO:
     """The part of an array from `start_indices` to `limit_indices`, every `strides`-th element.
 
-    Raises: ValueError where they are not one each axis, or out of range.
+    Args:
+      mat: a BCOO.
+      start_indices, limit_indices, strides: an int for each axis; strides are 1 where None.
+    Raises: ValueError where they are not as many as the axes, or out of range.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3., 4.]))
     >>> sparse.bcoo_slice(mat, start_indices=[1], limit_indices=[4], strides=[2]).todense()
@@ -387,10 +401,14 @@ def _sliced(mat: BCOO, starts: tuple, limits: tuple, steps: tuple) -> BCOO:
 
 
 def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> BCOO:
-    """The part of `slice_sizes` from `start_indices`, numbers that may be traced.
+    """The part of `slice_sizes` from `start_indices`.
 
-    Starts are moved so that the part lies inside of the array.
-    Raises: ValueError where they are not one each axis, or a size is larger than its axis.
+    Args:
+      mat: a BCOO.
+      start_indices: an integer for each axis, which may be traced; it is moved so that the part
+        lies inside the array.
+      slice_sizes: an int for each axis.
+    Raises: ValueError where they are not as many as the axes, or a size is larger than its axis.
 
     >>> mat = sparse.BCOO.fromdense(jnp.array([0., 2., 3.]))
     >>> sparse.bcoo_dynamic_slice(mat, [1], [2]).todense()
@@ -427,7 +445,7 @@ def _dynamic(mat: BCOO, starts: list[Any], shape: tuple[int, ...]) -> BCOO:
 def picked(mat: BCOO, index: Any) -> Any:
     """`mat[index]` for integers, slices, None and `...`.
 
-    Raises: IndexError; NotImplementedError for arrays.
+    Raises: IndexError for an index out of range; NotImplementedError for arrays as indices.
     """
     given = index if isinstance(index, tuple) else (index,)
     n = sum(i is not None and i is not Ellipsis for i in given)

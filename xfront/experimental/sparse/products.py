@@ -1,4 +1,4 @@
-"""Products of sparse arrays with dense and sparse ones, and of dense ones at chosen places."""
+"""Products of sparse arrays with dense and sparse arrays, and of dense ones at chosen places."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Numbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], 
 
 
 def matmul(lhs: Any, rhs: Any) -> Any:
-    """lhs @ rhs with the axes of `numpy.matmul`, where one of the two is sparse.
+    """lhs @ rhs with the axes of `numpy.matmul`, where at least one operand is sparse.
 
-    Raises: ValueError for scalars and where sizes differ.
+    Raises: ValueError for scalars, and where contracted sizes differ.
     """
     lhs, rhs = [x if isinstance(x, BCOO) else jnp.asarray(x) for x in (lhs, rhs)]
     if lhs.ndim == 0 or rhs.ndim == 0:
@@ -64,10 +64,12 @@ def bcoo_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: A
     """`lax.dot_general` of arrays of which one or both are BCOO.
 
     Args:
+      lhs, rhs: BCOOs or dense arrays.
       dimension_numbers: `((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))`.
-      precision, preferred_element_type: as for `lax.dot_general`; out_sharding: None.
+      precision, preferred_element_type: as for `lax.dot_general`.
+      out_sharding: None only.
     Returns: a dense array where one operand is dense; else a BCOO with at most as many elements as
-      there are pairs, or places in the result.
+      there are pairs of elements, or places in the result.
     Raises: TypeError where sizes or dtypes do not fit; NotImplementedError where batch axes of two
       sparse operands are not leading batch axes of both.
 
@@ -115,7 +117,7 @@ def _free(ndim: int, *taken: Sequence[int]) -> list[int]:
 @functools.partial(jit, static_argnums=(2, 3, 4))
 def _sparse_dense(lhs: BCOO, rhs: Any, numbers: Numbers, precision: Any, kind: str | None) -> Any:
     (lc, rc), (lb, rb) = numbers
-    n = 0                                        # leading batch axes of both, to be mapped over
+    n = 0                                        # leading batch axes of both are mapped over
     while n < min(len(lb), lhs.n_batch) and lb[n] == n:
         n += 1
     rhs = jnp.moveaxis(rhs, rb[:n], tuple(range(n)))
@@ -137,7 +139,7 @@ def _sparse_dense(lhs: BCOO, rhs: Any, numbers: Numbers, precision: Any, kind: s
 def _one_sparse_dense(data: Any, indices: Any, shape: tuple[int, ...], rhs: Any,
                       contract: tuple, batch: tuple, n_sparse: int, precision: Any,
                       kind: str | None) -> Any:
-    """The rows of rhs at the coordinates, times the elements, added up at their places."""
+    """The products of the elements and the rows of rhs at their coordinates, summed by place."""
     if any(a >= n_sparse for a in batch[0]):
         raise NotImplementedError("bcoo_dot_general: a batch axis that is a dense axis of the "
                                   "sparse operand; write update_layout first")
@@ -201,8 +203,11 @@ def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers:
     """Elements of `lax.dot_general(A, B, dimension_numbers)` at coordinates, and no others.
 
     Args:
-      indices: integers [*batch, nse, n_sparse]: of the leading axes of the result behind the batch.
-    Returns: [*batch, nse, *dense].
+      A, B: dense arrays.
+      indices: coordinates along the first axes of the result after the batch axes, integers
+        [*batch, nse, n_sparse].
+      dimension_numbers: `((A_contract, B_contract), (A_batch, B_batch))`.
+    Returns: array [*batch, nse, *dense].
 
     >>> A, B = jnp.array([[1., 2.], [3., 4.]]), jnp.array([[5., 6.], [7., 8.]])
     >>> places = jnp.array([[0, 0], [1, 1]])

@@ -31,13 +31,14 @@ from .products import bcoo_dot_general
 
 @register_pytree_node_class
 class BCSR(JAXSparse):
-    """A sparse array by rows: two sparse axes between the batch and dense ones.
+    """A sparse array by rows, with two sparse axes between the batch axes and the dense axes.
 
     Args:
-      args: `(data, indices, indptr)`: [*batch, nse, *dense], columns [*batch, nse], and where rows
-        begin and the last one ends, [*batch, rows + 1].
-      shape: of the dense array.
-      indices_sorted, unique_indices: what is promised of the columns of each row.
+      args: `(data, indices, indptr)`, an array [*batch, nse, *dense], columns [*batch, nse], and
+        the positions where rows begin and the last one ends, [*batch, rows + 1].
+      shape: shape of the dense array.
+      indices_sorted, unique_indices: whether the columns of each row are promised to be sorted, and
+        to be distinct; False by default.
 
     >>> mat = sparse.BCSR.fromdense(jnp.array([[0., 2.], [3., 4.]]))
     >>> mat.indices, mat.indptr
@@ -89,7 +90,8 @@ class BCSR(JAXSparse):
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> BCSR:
-        """From a BCOO, sorted first if need be. Raises: ValueError without two sparse axes."""
+        """The array of a BCOO, sorted first if need be. Raises: ValueError unless two axes are
+        sparse."""
         if arr.n_sparse != 2:
             raise ValueError(f"BCSR.from_bcoo: two axes must be sparse, got {arr!r} with "
                              f"{arr.n_sparse}")
@@ -101,7 +103,8 @@ class BCSR(JAXSparse):
     @classmethod
     def from_scipy_sparse(cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0,
                           n_batch: int = 0) -> BCSR:
-        """From a sparse matrix of SciPy. Raises: NotImplementedError for batch and dense axes."""
+        """The array of a sparse matrix of SciPy. Raises: NotImplementedError for batch and dense
+        axes."""
         if n_dense or n_batch:
             raise NotImplementedError("BCSR.from_scipy_sparse: matrices of SciPy have neither "
                                       "batch nor dense axes")
@@ -129,7 +132,7 @@ class BCSR(JAXSparse):
 
     @classmethod
     def tree_unflatten(cls, aux: tuple, children: Sequence[Any]) -> BCSR:
-        """The array; inside of a map over a batch axis, its shape is without that axis."""
+        """The array; inside a map over a batch axis, its shape is without that axis."""
         made = object.__new__(cls)
         made.data, made.indices, made.indptr = children
         made.shape, made.indices_sorted, made.unique_indices = aux
@@ -167,9 +170,9 @@ def _by_coordinates(mat: BCSR) -> tuple[Any, Any]:
 
 def bcsr_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0,
                    index_dtype: Any = np.int32) -> BCSR:
-    """The sparse array of a dense one; see `bcoo_fromdense`.
+    """The sparse array of a dense one; arguments as for `bcoo_fromdense`.
 
-    Raises: ValueError where not two axes are sparse.
+    Raises: ValueError unless exactly two axes are sparse.
 
     >>> mat = sparse.bcsr_fromdense(jnp.array([[0., 2.], [3., 0.]]))
     >>> mat.data, mat.indices, mat.indptr
@@ -190,7 +193,7 @@ def bcsr_todense(mat: BCSR) -> Any:
 
 
 def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
-    """The elements of a dense array at the places of a BCSR, as its data.
+    """The elements of a dense array at the places of a BCSR, in the form of its data.
 
     >>> mat = sparse.BCSR.fromdense(jnp.array([[0., 2.], [3., 0.]]))
     >>> sparse.bcsr_extract(mat.indices, mat.indptr, jnp.array([[4., 5.], [6., 7.]]))
@@ -216,7 +219,7 @@ def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
 
 def bcsr_broadcast_in_dim(mat: BCSR, *, shape: Sequence[int], broadcast_dimensions: Sequence[int],
                           sharding: Any = None) -> BCSR:
-    """See `bcoo_broadcast_in_dim`.
+    """The array repeated along new axes and axes of size 1; see `bcoo_broadcast_in_dim`.
 
     >>> mat = sparse.BCSR.fromdense(jnp.array([[0., 2.]]))
     >>> sparse.bcsr_broadcast_in_dim(mat, shape=(2, 2), broadcast_dimensions=(0, 1)).todense()
@@ -228,7 +231,7 @@ def bcsr_broadcast_in_dim(mat: BCSR, *, shape: Sequence[int], broadcast_dimensio
 
 
 def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
-    """See `bcoo_concatenate`.
+    """Sparse arrays one after the other along an axis; see `bcoo_concatenate`.
 
     >>> mat = sparse.BCSR.fromdense(jnp.array([[0., 2.]]))
     >>> sparse.bcsr_concatenate([mat, mat], dimension=0).todense()

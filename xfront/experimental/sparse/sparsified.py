@@ -37,15 +37,16 @@ from .products import bcoo_dot_general
 
 
 def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
-    """A function that computes what `f` does, for sparse arrays (BCOO, BCSR) too.
+    """A function that computes the same as `f`, also for sparse arrays (BCOO, BCSR).
 
     Results are sparse wherever zeros stay zeros without being computed.
 
     Args:
-      f: of trees of arrays; Python sees dense ones.
-      use_tracer: False.
-    Returns: a function of the same arguments. It raises NotImplementedError where an operation on a
-      sparse array would be dense, or has no sparse rule.
+      f: a function of trees of arrays; it is traced with dense arrays.
+      use_tracer: False only.
+    Returns: a function of the same arguments. It raises NotImplementedError where the result of an
+      operation on a sparse array would be dense, or where the operation has no sparse rule.
+    Raises: NotImplementedError for `use_tracer`.
 
     >>> f = sparse.sparsify(lambda m, v: jnp.sin(m) @ v)
     >>> f(sparse.BCOO.fromdense(jnp.zeros((2, 2)).at[0, 1].set(1.0)), jnp.ones(2))
@@ -74,7 +75,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
 
 
 class _Wide:
-    """A dense array that repeats a smaller one; it is made when something needs it."""
+    """A dense array that repeats a smaller one, and is made only when an operation needs it."""
 
     __slots__ = ("make", "small")
 
@@ -139,7 +140,7 @@ _LINEAR = frozenset(("neg", "convert", "real", "imag", "conj", "stop_gradient"))
 _RAYS = frozenset((
     "abs", "sign", "square", "sqrt", "cbrt", "sin", "tan", "tanh", "asin", "atan", "sinh", "asinh",
     "atanh", "expm1", "log1p", "floor", "ceil", "round"))
-"""Functions of one element that are zero at zero."""
+"""Elementwise functions that are zero at zero."""
 
 Attrs = Mapping[str, Any]
 
