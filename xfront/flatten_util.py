@@ -21,17 +21,17 @@ from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 @front_door
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The elements of a tree's arrays as one vector, and the way back.
+    """The elements of a tree's arrays as one vector, and the function back to a tree.
 
     Args:
       pytree: a tree of arrays and numbers.
-    Returns: a vector of the dtype that the leaves promote to (the default float where there is no
-      leaf), and `unravel`, which makes such a tree of a vector of that size. If the leaves have one
-      dtype, the tree has that of the vector; otherwise the vector must have the dtype of the first
-      result, and each leaf comes back in its own. `unravel` is hashable and equal to others of the
-      same tree.
-    Raises: TypeError for leaves that are no arrays, and for random keys; from `unravel`, TypeError
-      for a vector of another dtype, ValueError for one of another shape.
+    Returns: a vector of the dtype to which the leaves promote (the default float where there is no
+      leaf), and `unravel`, which makes such a tree from a vector of that size. Where all leaves
+      have one dtype, the leaves of the new tree get the dtype of the given vector; otherwise the
+      vector must have the dtype of the first result, and each leaf gets its own dtype back.
+      `unravel` is hashable, and equal to that of another tree with the same structure, shapes and
+      dtypes. It raises TypeError for a vector of another dtype, ValueError for another shape.
+    Raises: TypeError for a leaf that is not an array or is a random key.
 
     >>> vector, unravel = ravel_pytree({"a": jnp.ones((2, 2)), "b": 3.0})
     >>> unravel(vector * 2)["b"]
@@ -67,7 +67,7 @@ def _dtypes(leaves: list[Any]) -> list[np.dtype]:
 
 @dataclass(frozen=True)
 class _Unravel:
-    """The way back to a tree from a vector."""
+    """The function from a vector back to a tree."""
 
     tree: PyTreeDef
     shapes: tuple[tuple[int, ...], ...]
@@ -95,7 +95,7 @@ def _parts(arr: Any, shapes: Any, dtypes: Any) -> Any:
         end, dtype = start + math.prod(shape), from_numpy(numpy)
         part = emit(ops.slice, x, starts=(start,), limits=(end,), strides=(1,))
         if x.value.type.dtype.is_complex and not dtype.is_complex:
-            part = emit(ops.real, part)            # nothing is lost: no warning
+            part = emit(ops.real, part)            # the imaginary part is zero: no warning
         made.append(strong(convert(emit(ops.reshape, part, shape=shape), dtype)))
         start = end
     return made

@@ -29,8 +29,8 @@ __dir__ = _shown(globals())
 
 
 def static(**kwargs: Any) -> Any:
-    """A dataclass field that `tree_util.register_dataclass` makes part of the structure; takes
-    what `dataclasses.field` takes.
+    """A dataclass field that `tree_util.register_dataclass` makes part of the structure; arguments
+    as for `dataclasses.field`.
 
     >>> from xfront import tree_util
     >>> @tree_util.register_dataclass

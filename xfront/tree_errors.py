@@ -1,4 +1,4 @@
-"""Descriptions of where two trees differ, for the messages of `tree_util`."""
+"""Texts about the places where two trees differ, for the messages of `tree_util`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LEAF = type("leaf", (), {})()
 
 
 def skeleton(structure: Any) -> Any:
-    """A tree of this structure whose leaves are all the same object."""
+    """A tree of a structure whose leaves are all the same object."""
     return structure.unflatten([LEAF] * structure.num_leaves)
 
 
@@ -31,7 +31,7 @@ def differences(
     root: str = "tree",
     path: tuple = (),
 ) -> Iterator[str]:
-    """Every place where `full` does not have the structure of `prefix`."""
+    """A text about each place where `full` does not have the structure of `prefix`."""
     if is_leaf is not None and is_leaf(prefix):
         return
     if default_registry.flatten_one_level(prefix) is None:

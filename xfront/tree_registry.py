@@ -13,12 +13,12 @@ GetAttrKey = pytree.GetAttrKey
 FlattenedIndexKey = pytree.FlattenedIndexKey
 
 default_registry = make_registry()
-# structures are pickled with a reference to their registry, found by these names
+# structures are pickled with a reference to their registry, which is found by these names
 default_registry.__name__, default_registry.__module__ = "default_registry", "xfront.tree_util"
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
-    """The children of a node with their keys, and its aux data; ValueError for a leaf.
+    """The children of a node with their keys, and its aux data. Raises: ValueError for a leaf.
 
     >>> flatten_one_level_with_keys({"a": 1, "b": [2, 3]})
     (((DictKey(key='a'), 1), (DictKey(key='b'), [2, 3])), ('a', 'b'))
@@ -37,9 +37,9 @@ def keystr(keys: Sequence[Any], *, simple: bool = False, separator: str = "") ->
     """A path as text.
 
     Args:
-      keys: a path from one of the functions `..._with_path`.
-      simple: leave brackets, dots and quotes out.
-      separator: put between keys; most useful with `simple`.
+      keys: a path, a tuple of keys such as `tree_flatten_with_path` returns.
+      simple: whether brackets, dots and quotes are left out.
+      separator: text between keys, by default none; most useful with `simple`.
 
     >>> path = tree_leaves_with_path({"w": [0]})[0][0]
     >>> keystr(path), keystr(path, simple=True, separator="/")

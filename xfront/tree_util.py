@@ -1,9 +1,9 @@
 """Trees: nested containers taken apart into leaves and put together again.
 
 None, tuples, named tuples, lists, dicts, `OrderedDict` and `defaultdict` are nodes, and so are
-instances of every registered class; any other object is a leaf. There are two registries: the
-users' (`default_registry`) and that of the compiled front doors, which also takes typed keys apart,
-which are leaves for users. `register_*` enters a class in both.
+instances of every registered class; any other object is a leaf. There are two registries: that of
+users (`default_registry`), and that of the compiled front doors, which also takes typed keys apart;
+for users these are leaves. `register_*` enters a class in both.
 """
 
 from __future__ import annotations
@@ -53,11 +53,13 @@ def register_pytree_node(
 
     Args:
       nodetype: the class; its subclasses stay leaves.
-      flatten_func: object to (children, aux); aux is compared with `==`, and hashed by jit.
-      unflatten_func: (aux, children) to object.
-      flatten_with_keys_func: object to ((key, child) pairs, aux), for paths.
-    Raises: ValueError where the class is registered already; TypeError where it is no class or a
-      function is missing.
+      flatten_func: function from an object to (children, aux); aux is compared with `==`, and
+        hashed by jit.
+      unflatten_func: function from (aux, children) to an object.
+      flatten_with_keys_func: function from an object to ((key, child) pairs, aux), for paths; with
+        None, children are numbered.
+    Raises: ValueError where the class is registered already; TypeError where it is not a class or
+      a function is missing.
     Source: `jax.tree_util.register_pytree_node`.
 
     >>> class Pair:
@@ -85,14 +87,14 @@ def register_dispatch_node(
     flatten_func: Callable[[Any], tuple[Iterable[Any], Any]],
     unflatten_func: Callable[[Any, Any], Any],
 ) -> None:
-    """Make a class a node for the compiled front doors only; users' trees have it as a leaf. Its
-    aux data is part of the key."""
+    """Make a class a node for the compiled front doors only; in users' trees it is a leaf. Its aux
+    data is part of the key of programs."""
     dispatch_registry.register_node(nodetype, flatten_func, unflatten_func, None)
 
 
 def register_pytree_node_class(cls: _Class) -> _Class:
-    """Class decorator: a node of trees by its methods `tree_flatten()` to (children, aux) and
-    `tree_unflatten(aux, children)`, a class method.
+    """Class decorator that makes a class a node of trees, by its method `tree_flatten()`, which
+    returns (children, aux), and its class method `tree_unflatten(aux, children)`.
 
     >>> @register_pytree_node_class
     ... class Pair:
@@ -113,9 +115,13 @@ def register_pytree_with_keys(
     unflatten_func: Callable[[Any, Any], Any],
     flatten_func: Callable[[Any], tuple[Iterable[Any], Any]] | None = None,
 ) -> None:
-    """Make a class a node of trees whose children have keys: as `register_pytree_node`, with
-    `flatten_with_keys` giving ((key, child) pairs, aux); `flatten_func` is a faster form without
-    the keys.
+    """Make a class a node of trees whose children have keys.
+
+    Args:
+      nodetype, unflatten_func: as for `register_pytree_node`.
+      flatten_with_keys: function from an object to ((key, child) pairs, aux).
+      flatten_func: faster function from an object to (children, aux), or None.
+    Raises: the errors of `register_pytree_node`.
 
     >>> class Box:
     ...     def __init__(self, x):
@@ -134,8 +140,9 @@ def register_pytree_with_keys(
 
 
 def register_pytree_with_keys_class(cls: _Class) -> _Class:
-    """Class decorator: a node of trees by its methods `tree_flatten_with_keys()` to
-    ((key, child) pairs, aux), `tree_unflatten(aux, children)` and, if there, `tree_flatten()`.
+    """Class decorator that makes a class a node of trees, by its methods
+    `tree_flatten_with_keys()`, which returns ((key, child) pairs, aux), `tree_unflatten(aux,
+    children)` and, if it has one, `tree_flatten()`.
 
     >>> @register_pytree_with_keys_class
     ... class Case:
@@ -179,14 +186,16 @@ def register_dataclass(
     """Make a class whose fields are attributes, such as a dataclass, a node of trees.
 
     Args:
-      nodetype: the class; it takes every data and meta field as a keyword.
-      data_fields: fields that are children; with `meta_fields` left out they are the dataclass's
-        fields, less those with `metadata={"static": True}`.
-      meta_fields: fields that are part of the structure; hashable, compared with `==`.
-      drop_fields: fields that are neither.
+      nodetype: the class; it takes every data and meta field as a keyword argument.
+      data_fields: names of the fields that are children. Without `data_fields` and `meta_fields`,
+        they are the fields of the dataclass except those with `metadata={"static": True}`.
+      meta_fields: names of the fields that are part of the structure; their values are hashable and
+        compared with `==`.
+      drop_fields: names of fields of the dataclass that are neither; none by default.
     Returns: the class.
-    Raises: TypeError where fields are given half, or not at all for another kind of class;
-      ValueError where they overlap or are not the dataclass's own; ValueError where registered.
+    Raises: TypeError where only one of `data_fields` and `meta_fields` is given, or neither for a
+      class that is not a dataclass; ValueError where they overlap or are not the dataclass's
+      fields, or where the class is registered already.
     Source: `jax.tree_util.register_dataclass`.
 
     >>> import dataclasses
@@ -237,8 +246,8 @@ def register_dataclass(
 
 
 def register_static(cls: _Class) -> _Class:
-    """Class decorator: instances are part of the structure and have no leaves; the class needs
-    `==` and a hash.
+    """Class decorator that makes instances of a class part of the structure, without leaves; the
+    class needs `==` and a hash.
 
     >>> @register_static
     ... class Name(str):
@@ -251,8 +260,8 @@ def register_static(cls: _Class) -> _Class:
 
 
 def is_tree_node(typ: type[Any]) -> bool:
-    """True where instances of a class are nodes of trees: a registered class, a built-in
-    container, a named tuple.
+    """Whether instances of a class are nodes of trees: those of registered classes, built-in
+    containers and named tuples.
 
     >>> is_tree_node(dict), is_tree_node(int)
     (True, False)
@@ -269,9 +278,11 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
     """The leaves of a tree and its structure.
 
     Args:
-      tree: any object; an object that is no node is a single leaf, None has no leaves.
-      is_leaf: asked about every node; what it answers true for is a leaf.
-    Returns: (leaves, structure); dict entries come in the order of their sorted keys.
+      tree: any object; an object that is not a node is a single leaf, and None has no leaves.
+      is_leaf: function that is called with each subtree and returns whether it is to be a leaf;
+        None makes only other objects than nodes leaves.
+    Returns: (leaves, structure), a list and a PyTreeDef; entries of dicts come in the order of
+      their sorted keys.
     Raises: ValueError where the keys of a dict cannot be sorted.
     Source: `jax.tree_util.tree_flatten`.
 
@@ -282,7 +293,7 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    """The tree of a structure with the leaves given; ValueError where their number differs.
+    """The tree of a structure with these leaves. Raises: ValueError where their number differs.
 
     >>> tree_unflatten(tree_structure([0, (0, 0)]), "abc")
     ['a', ('b', 'c')]
@@ -312,11 +323,11 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     """A tree with the structure of `tree` whose leaves are `f(leaf, ...)`.
 
     Args:
-      f: called with a leaf of `tree` and the value at its place in each of `rest`.
-      tree: gives the structure.
-      *rest: trees of the same structure, or that go on below its leaves.
+      f: function that is called with a leaf of `tree` and the value at its place in each of `rest`.
+      tree: any tree; the result has its structure.
+      *rest: trees of which `tree` is a prefix: they may have subtrees in place of its leaves.
       is_leaf: see `tree_flatten`.
-    Raises: ValueError that names the place where one of `rest` differs.
+    Raises: ValueError that names the place where a tree of `rest` has another structure.
     Source: `jax.tree_util.tree_map`.
 
     >>> tree_map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
@@ -351,7 +362,7 @@ def _alongside(
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
-    """True where every leaf is true; True for a tree without leaves.
+    """Whether every leaf is true; True for a tree without leaves.
 
     >>> tree_all({"a": True, "b": [1, 0]})
     False
@@ -366,8 +377,14 @@ def tree_reduce(
     initializer: Any = _ABSENT,
     is_leaf: IsLeaf = None,
 ) -> Any:
-    """`function` folded over the leaves from the left, from `initializer` where it is given.
-    TypeError without it where there are no leaves.
+    """The fold of `function` over the leaves from the left.
+
+    Args:
+      function: function from an accumulated value and a leaf to the next value.
+      tree: any tree.
+      initializer: the first accumulated value; without it, that is the first leaf.
+      is_leaf: see `tree_flatten`.
+    Raises: TypeError where there are no leaves and no initializer.
 
     >>> tree_reduce(lambda x, y: x + y, {"a": 1, "b": (2, 3)})
     6
@@ -386,11 +403,11 @@ def tree_reduce_associative(
     identity: Any = _ABSENT,
     is_leaf: IsLeaf = None,
 ) -> Any:
-    """An associative operation over the leaves, applied in pairs, so in logarithmic depth.
+    """The result of an associative operation over the leaves, in pairs, so in logarithmic depth.
 
     Args:
-      operation: of two leaves, or of two of its results.
-      tree: its leaves are combined in order.
+      operation: function of two leaves or results.
+      tree: any tree; its leaves are combined in order.
       identity: the result for a tree without leaves.
       is_leaf: see `tree_flatten`.
     Raises: TypeError where there are no leaves and no identity.
@@ -421,10 +438,12 @@ def tree_transpose(
 
     Args:
       outer_treedef: structure of the outer tree.
-      inner_treedef: structure of the trees at its leaves; None takes that of the first.
-      pytree_to_transpose: tree of the structure `outer_treedef` of `inner_treedef`s.
-    Returns: tree of the structure `inner_treedef` of `outer_treedef`s.
-    Raises: TypeError where the tree has another structure.
+      inner_treedef: structure of the trees at its leaves; None takes that of the first one.
+      pytree_to_transpose: tree of structure `outer_treedef` with trees of structure `inner_treedef`
+        at its leaves.
+    Returns: tree of structure `inner_treedef` with trees of structure `outer_treedef` at its
+      leaves.
+    Raises: TypeError or ValueError where the tree has another structure.
 
     >>> outer, inner = tree_structure([0, 0]), tree_structure({"a": 0, "b": 0})
     >>> tree_transpose(outer, inner, [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
@@ -448,8 +467,14 @@ def tree_transpose(
 
 @front_door
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
-    """A tree like `full_tree` whose leaves are those of `prefix_tree`, each repeated wherever
-    `full_tree` goes on below it. ValueError that names the place where it is no prefix.
+    """A tree like `full_tree` with the leaves of `prefix_tree`, each repeated for all leaves of
+    `full_tree` below it.
+
+    Args:
+      prefix_tree: a tree prefix of `full_tree`.
+      full_tree: any tree.
+      is_leaf: see `tree_flatten`; it holds for both trees.
+    Raises: ValueError that names the place where `prefix_tree` is not a prefix.
 
     >>> tree_broadcast([1, 2], [(0, 0), {"a": 0}])
     [(1, 1), {'a': 2}]
@@ -460,8 +485,10 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> 
 
 
 def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
-    """For each leaf of `full_tree`, the leaf of `prefix_tree` at or above it; `is_leaf` is of the
-    prefix alone, so a None in `full_tree` has none.
+    """For each leaf of `full_tree`, the leaf of `prefix_tree` at or above it.
+
+    `is_leaf` holds for the prefix alone, so a None in `full_tree` has no leaf. Raises: ValueError
+    where `prefix_tree` is not a tree prefix of `full_tree`.
 
     >>> broadcast_prefix((0, None), ([1, 2], 3), is_leaf=lambda x: x is None)
     [0, 0, None]
@@ -479,7 +506,8 @@ def _repeated(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf, below: IsLeaf) 
 
 
 def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
-    """The tree of a structure from nested iterables of its shape.
+    """The tree of a structure from nested iterables of its shape. Raises: ValueError where lengths
+    differ.
 
     >>> build_tree(tree_structure((0, [0, 0])), (1, [2, 3]))
     (1, [2, 3])
@@ -488,7 +516,7 @@ def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
-    """True where no item is a node of trees; None is one.
+    """Whether no item is a node of trees; None is a node.
 
     >>> all_leaves([1, 2.0]), all_leaves([1, [2]])
     (True, False)
@@ -502,7 +530,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """The structures right below the root of a structure.
+    """The structures of the children of a tree with this structure.
 
     >>> treedef_children(tree_structure((1, [2, 3])))
     [PyTreeDef(*), PyTreeDef([*, *])]
@@ -511,7 +539,7 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """True for the structure of a leaf, and for others of one node.
+    """Whether a structure has one node: that of a leaf, of None, or of an empty container.
 
     >>> treedef_is_leaf(tree_structure(1)), treedef_is_leaf(tree_structure([1]))
     (True, False)
@@ -520,7 +548,7 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
 
 
 def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
-    """True for the structure of a leaf only: not for None or an empty container.
+    """Whether a structure is that of a leaf; False for None and for empty containers.
 
     >>> treedef_is_strict_leaf(tree_structure(1)), treedef_is_strict_leaf(tree_structure(None))
     (True, False)
@@ -529,7 +557,7 @@ def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """The structure of a tuple of trees of the structures given.
+    """The structure of a tuple of trees with these structures.
 
     >>> treedef_tuple([tree_structure(1), tree_structure([2])])
     PyTreeDef((*, [*]))
@@ -541,7 +569,7 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
 
 
 def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
-    """The children of a node and its aux data; ValueError for a leaf.
+    """The children of a node and its aux data. Raises: ValueError for a leaf.
 
     >>> flatten_one_level({"a": 1, "b": [2, 3]})
     ((1, [2, 3]), ('a', 'b'))
@@ -566,8 +594,9 @@ def tree_flatten_with_path(
 
     Args:
       tree: see `tree_flatten`.
-      is_leaf: asked about every node; with `is_leaf_takes_path` as `is_leaf(path, node)`.
-    Returns: ((path, leaf) pairs, structure); a path is a tuple of keys (`keystr` shows it).
+      is_leaf: as for `tree_flatten`; with `is_leaf_takes_path`, it is called with (path, subtree).
+      is_leaf_takes_path: whether `is_leaf` takes a path too.
+    Returns: ((path, leaf) pairs, structure); a path is a tuple of keys, and `keystr` is its text.
 
     >>> [(keystr(path), leaf) for path, leaf in tree_flatten_with_path({"a": [1, 2]})[0]]
     [("['a'][0]", 1), ("['a'][1]", 2)]
@@ -596,7 +625,7 @@ def tree_map_with_path(
     is_leaf: Callable[..., bool] | None = None,
     is_leaf_takes_path: bool = False,
 ) -> Any:
-    """As `tree_map`, with the leaf's path in front: `f(path, leaf, ...)`.
+    """A tree with the structure of `tree` whose leaves are `f(path, leaf, ...)`; see `tree_map`.
 
     >>> tree_map_with_path(lambda path, x: keystr(path) + str(x), {"a": [1]})
     {'a': ["['a'][0]1"]}
@@ -607,26 +636,27 @@ def tree_map_with_path(
     return structure.unflatten(map(f, paths, leaves, *others))
 
 
-# ---- what is registered from the start
+# ---- classes that are registered from the start
 
 
 class Partial(functools.partial):
-    """`functools.partial` as a node of trees: arguments and keywords are children, the function is
-    part of the structure. So it can be passed to a compiled function; two of them agree where
-    their functions are the same.
+    """`functools.partial` as a node of trees, which can be passed to a compiled function.
+
+    Arguments and keyword arguments are children; the function is part of the structure, so two
+    structures agree where the functions are the same.
 
     >>> tree_leaves(Partial(max, 1, default=2))
     [1, 2]
     """
 
     def __new__(cls, func: Callable[..., Any], /, *args: Any, **kw: Any) -> Partial:
-        # partial objects have no hash of their function, so those given stay whole inside a shell
+        # a partial object does not compare by its function, so it stays whole inside a shell
         inner = _Opaque(func) if isinstance(func, functools.partial) else func
         return super().__new__(cls, inner, *args, **kw)
 
 
 class _Opaque:
-    """A callable compared by the callable that it holds."""
+    """A callable that is equal to others that hold the same callable."""
 
     __slots__ = ("fun",)
 

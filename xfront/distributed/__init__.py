@@ -1,4 +1,4 @@
-"""Programs of several processes: `initialize` before the first use of a device."""
+"""Programs of several processes: each calls `initialize` before its first use of a device."""
 
 from ..on_demand import shown as _shown
 from .membership import initialize, is_initialized, shutdown

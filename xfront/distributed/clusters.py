@@ -1,6 +1,6 @@
-"""What launchers of processes say: how many there are, which one this is, and where they meet.
+"""Finds from the launcher how many processes there are, which one this is, and where they meet.
 
-Each reads the environment variables (or the service) that its own documentation describes.
+Each function reads the environment variables (or the service) that the launcher documents.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Environment = Mapping[str, str]
 
 
 class Cluster(NamedTuple):
-    """Where processes meet (`host:port`), how many there are, which one this is, and the devices
-    that it shall use (None: all)."""
+    """The address where processes meet (`host:port`), their number, the number of this process, and
+    the devices for it (None means all)."""
 
     address: str
     size: int
@@ -32,7 +32,7 @@ _FIRST_PORT, _PORTS = 49152, 8192
 
 
 def port_of(job: str) -> int:
-    """A port that all processes of a job find by its name alone: its number, where it has one."""
+    """A port that all processes compute from the name of their job, by its number if it has one."""
     digits = re.sub(r"\D", "", job)
     return _FIRST_PORT + int(digits or "0") % _PORTS
 
@@ -48,7 +48,8 @@ def first_host(hosts: str) -> str:
 
 
 def slurm(env: Environment) -> Cluster | None:
-    """A step of Slurm's `srun`; each process takes the device of its number on its host."""
+    """The Cluster of a step of Slurm's `srun`, or None; each process takes the device of its number
+    on its host."""
     names = ("SLURM_JOB_ID", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NODELIST",
              "SLURM_LOCALID")
     if any(name not in env for name in names):
@@ -60,7 +61,8 @@ def slurm(env: Environment) -> Cluster | None:
 # --- MPI --------------------------------------------------------------------------------------
 
 def open_mpi(env: Environment) -> Cluster | None:
-    """A process of Open MPI's `mpirun`, which runs where process 0 does."""
+    """The Cluster of a process of Open MPI's `mpirun`, or None; `mpirun` must run on the host of
+    process 0."""
     names = ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")
     if any(name not in env for name in names):
         return None
@@ -78,7 +80,7 @@ def open_mpi(env: Environment) -> Cluster | None:
 
 
 def mpi4py() -> Cluster:
-    """A process of any MPI, asked through the package mpi4py."""
+    """The Cluster of a process of any MPI, by the package mpi4py."""
     from mpi4py import MPI  # type: ignore[import-not-found]    # only where it is asked for
 
     world = MPI.COMM_WORLD
@@ -89,7 +91,7 @@ def mpi4py() -> Cluster:
 
 
 def free_port() -> int:
-    """A port on which nobody listens now."""
+    """A port on which no program listens now."""
     with socket.socket() as s:
         s.bind(("", 0))
         return s.getsockname()[1]
@@ -102,8 +104,9 @@ _COORDINATOR_PORT = 1234
 
 
 def kubernetes(env: Environment, ask: Callable[[str], Any] | None = None) -> Cluster | None:
-    """A pod of an indexed Job; how many there are the API server says, where the pod's service
-    account may read pods and jobs. A headless service gives process 0 its name."""
+    """The Cluster of a pod of an indexed Job, or None. The API server tells the number of pods, if
+    the pod's service account may read pods and jobs; a headless service gives process 0 its name.
+    """
     if "KUBERNETES_SERVICE_HOST" not in env or "JOB_COMPLETION_INDEX" not in env:
         return None
     if ask is None:
@@ -155,8 +158,8 @@ _SLICES_PORT = 8477
 
 
 def cloud_tpu(env: Environment, ask: Callable[[str], str | None] | None = None) -> Cluster | None:
-    """A host of a Cloud TPU slice, or of several slices: from the TPU_* and MEGASCALE_* variables
-    (which Kubernetes Engine sets), or from the machine's metadata."""
+    """The Cluster of a host of one or several Cloud TPU slices, or None, from the variables TPU_*
+    and MEGASCALE_* (which Kubernetes Engine sets), or from the machine's metadata."""
     ask = _metadata if ask is None else ask
     if "TPU_WORKER_ID" in env and "TPU_WORKER_HOSTNAMES" in env:
         index, hosts = int(env["TPU_WORKER_ID"]), env["TPU_WORKER_HOSTNAMES"].split(",")
@@ -192,7 +195,7 @@ def _metadata(key: str) -> str | None:
         return None
 
 
-# --- which it is ------------------------------------------------------------------------------
+# --- the choice -------------------------------------------------------------------------------
 
 _KINDS: dict[str, Callable[[Environment], Cluster | None]] = {
     "ompi": open_mpi, "slurm": slurm, "k8s": kubernetes, "gcetpu": cloud_tpu,
@@ -201,12 +204,13 @@ _UNASKED = ("ompi", "slurm", "k8s", "gcetpu")
 
 
 def detect(method: str | None, env: Environment) -> Cluster | None:
-    """What the launcher says; None where there is none.
+    """The Cluster that the launcher describes; None where there is no launcher.
 
     Args:
-      method: `ompi`, `slurm`, `k8s`, `gcetpu` or `mpi4py` asks that one alone; None: the first of
-        them that is there, but for `mpi4py`; `deactivate`: none.
-    Raises: ValueError for another method, or where the launcher that was named is not there.
+      method: name of the only launcher to look for: `ompi`, `slurm`, `k8s`, `gcetpu` or `mpi4py`;
+        None takes the first of them that is there, without `mpi4py`; `deactivate` takes none.
+      env: the environment variables.
+    Raises: ValueError for another method, or where the named launcher is not there.
     """
     if method == "deactivate":
         return None

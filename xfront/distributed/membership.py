@@ -37,29 +37,29 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
                heartbeat_timeout_seconds: int = 100, shutdown_timeout_seconds: int = 300,
                coordinator_bind_address: str | None = None, slice_index: int | None = None,
                partition_index: int | None = None) -> None:
-    """Join the other processes of this program; to be called before the first use of a device.
+    """Join the other processes of this program; call it before the first use of a device.
 
     Afterwards `devices()` has the devices of all processes, `local_devices()` those of this one.
-    Arguments that are None are found from Slurm, Open MPI, Kubernetes or Cloud TPU, whichever
-    started this process.
+    The launcher that started this process (Slurm, Open MPI, Kubernetes or Cloud TPU) gives the
+    values of arguments that are None.
 
     Args:
-      coordinator_address: `host:port` where process 0 listens; all processes give the same.
-      num_processes: how many there are.
-      process_id: the number of this one, in [0, num_processes).
-      local_device_ids: numbers of the GPUs that this process uses; None: all, or where Slurm or MPI
-        started it, the one of its number on its host.
-      cluster_detection_method: `ompi`, `slurm`, `k8s`, `gcetpu` or `mpi4py` asks that launcher
-        alone; `deactivate` asks none.
-      initialization_timeout: seconds to wait for all processes.
-      heartbeat_timeout_seconds: after so many seconds without a sign of life of another process
-        this one ends. One that is killed is known at once.
-      shutdown_timeout_seconds: to wait for all to leave.
-      coordinator_bind_address: `host:port` on which process 0 listens; None: every address of its
-        host, at the port of coordinator_address.
-      slice_index, partition_index: None; devices say themselves of which slice they are.
+      coordinator_address: `host:port` where process 0 listens, the same in all processes.
+      num_processes: number of all processes.
+      process_id: number of this process, in [0, num_processes).
+      local_device_ids: number or numbers of the GPUs that this process uses. None means all, or
+        under Slurm and MPI the GPU with the number of the process on its host.
+      cluster_detection_method: name of the only launcher to look for, `ompi`, `slurm`, `k8s`,
+        `gcetpu` or `mpi4py`; with `deactivate`, no launcher is looked for.
+      initialization_timeout: number of seconds to wait for all processes.
+      heartbeat_timeout_seconds: number of seconds without a sign of life of another process after
+        which this one ends. That a process was killed is known at once.
+      shutdown_timeout_seconds: number of seconds to wait for all processes to leave.
+      coordinator_bind_address: `host:port` on which process 0 listens; None means every address of
+        its host, at the port of coordinator_address.
+      slice_index, partition_index: None only; devices themselves say to which slice they belong.
     Raises: RuntimeError where this was called before, where a device has been used, or where the
-      port of process 0 is taken; ValueError where arguments are missing or out of range;
+      port of process 0 is in use; ValueError where arguments are missing or out of range;
       TimeoutError where process 0 or another process does not come; ConnectionError where process
       0 cannot be reached.
     """
@@ -108,7 +108,7 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
 
 
 def _block_until_ready(x: Any) -> Any:
-    """Wait for the value; the array itself. Raises: as the computation that was to give it."""
+    """Wait for the value of an array; return the array. Raises: the errors of its computation."""
     binding.wait(x)
     return x
 
@@ -132,7 +132,7 @@ def _host_and_port(name: str, address: str) -> tuple[str, int]:
 
 
 def _refuse_taken(host: str, port: int) -> None:
-    """Refuse a port that another program has: the service would share it."""
+    """Refuse a port on which another program listens, because the service would share it."""
     try:
         family, kind, _, _, where = socket.getaddrinfo(
             host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -144,7 +144,7 @@ def _refuse_taken(host: str, port: int) -> None:
 
 
 def _wait_for(host: str, port: int, seconds: float) -> None:
-    """Wait until process 0 listens: jaxlib's client would end the process where it does not."""
+    """Wait until process 0 listens, because otherwise jaxlib's client would end this process."""
     until = time.monotonic() + seconds
     while True:
         try:
@@ -158,7 +158,7 @@ def _wait_for(host: str, port: int, seconds: float) -> None:
 
 
 def is_initialized() -> bool:
-    """Whether this process has joined others.
+    """Whether this process has joined other processes.
 
     >>> xfront.distributed.is_initialized()
     False
@@ -168,7 +168,7 @@ def is_initialized() -> bool:
 
 @front_door
 def shutdown() -> None:
-    """Leave the other processes, once all of them do; nothing where none were joined.
+    """Leave the other processes, once all of them do so; do nothing where none were joined.
 
     Raises: JaxRuntimeError where the others do not leave in time.
     """
@@ -185,12 +185,12 @@ def shutdown() -> None:
 
 
 def coordinator_address() -> str | None:
-    """Where the processes met; None where this one is alone."""
+    """The address (`host:port`) at which the processes met; None where no processes were joined."""
     return None if _membership is None else _membership.address
 
 
 def _leave_at_exit() -> None:
-    if getattr(sys, "last_value", None) is None:     # others need not wait for one that failed
+    if getattr(sys, "last_value", None) is None:     # others need not wait for a failed process
         shutdown()
 
 

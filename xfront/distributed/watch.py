@@ -1,6 +1,5 @@
-"""Who is still there: each process keeps a connection to process 0, which tells all of one that
-breaks. A process that is killed is known to the others at once, a machine that falls silent after
-20 seconds.
+"""Watches the other processes. Each keeps a connection to process 0, which tells all processes when
+one breaks. That a process was killed is known at once, that a machine is silent after 20 seconds.
 """
 
 from __future__ import annotations
@@ -17,18 +16,19 @@ from typing import Any
 from lowering.processes import Processes
 
 KEY = "xfront/watch"
-"""Where process 0 writes its port and the word that lets others in."""
+"""The key under which process 0 writes its port and the word that lets others in."""
 GRACE = 15.0
-"""Seconds that a process has to end by an error of its own, once another one is lost."""
+"""The number of seconds in which a process may end by its own error, once another one is lost."""
 
 
 def begin(processes: Processes, host: str, patience: float) -> Callable[[], None]:
-    """Start watching.
+    """Start watching the other processes.
 
     Args:
-      host: of process 0, as others reach it.
-      patience: seconds to wait for process 0.
-    Returns: what says goodbye.
+      processes: the processes that this one has joined.
+      host: host of process 0, by the name with which others reach it.
+      patience: number of seconds to wait for process 0.
+    Returns: a function that says goodbye to the others.
     """
     if processes.index == 0:
         return _Centre(processes).goodbye
@@ -49,7 +49,7 @@ def _keep_alive(s: socket.socket) -> None:
 
 
 def report(processes: Processes, index: int, name: str) -> None:
-    """Note that a process is lost; unless processes may outlive others, end this one soon."""
+    """Record that a process is lost, and end this one soon unless it may outlive others."""
     if index in processes.lost or index == processes.index:
         return
     processes.lost[index] = name
@@ -67,11 +67,11 @@ def _end(processes: Processes) -> None:
     print(f"xfront.distributed: process {processes.index} ends, because {processes.losses()} of "
           f"{processes.count} ended without leaving.", file=sys.stderr, flush=True)
     sys.stdout.flush()
-    os._exit(1)                                  # the main thread may wait for ever
+    os._exit(1)                                  # the main thread may wait forever
 
 
 class _Lines:
-    """Lines of text that come over a socket in pieces."""
+    """Lines of text, put together from the pieces that come over a socket."""
 
     def __init__(self) -> None:
         self.rest = b""
@@ -82,7 +82,7 @@ class _Lines:
 
 
 class _Centre:
-    """Process 0: it takes the others' connections and tells all of those that break."""
+    """The part of process 0: it accepts connections, and tells all processes of one that breaks."""
 
     def __init__(self, processes: Processes) -> None:
         self.processes, self.word = processes, secrets.token_hex(16)
@@ -151,7 +151,7 @@ class _Centre:
         try:
             s.send(text.encode())
         except OSError:
-            pass                                 # it is gone, which `hear` will find
+            pass                                 # the process is gone, as `hear` will find
 
     def goodbye(self) -> None:
         self.tell("end\n")
@@ -160,7 +160,7 @@ class _Centre:
 
 
 class _Spoke:
-    """Any other process: it hears from process 0 of those that are lost."""
+    """The part of any other process: process 0 tells it which processes are lost."""
 
     def __init__(self, processes: Processes, host: str, port: int, word: str, name: str,
                  patience: float) -> None:

@@ -8,7 +8,7 @@ from lowering import clients
 
 
 def __getattr__(name: str) -> Any:
-    if name == "_backends":                      # asked for anew each time: clients come and go
+    if name == "_backends":                      # computed anew each time: clients come and go
         return clients.existing()
     raise AttributeError(name)
 

@@ -1,4 +1,4 @@
-"""Functions that users call, and frames that they wrote."""
+"""The boundary between users' code and libraries: front doors, and frames that users wrote."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..tracebacks import front_door as api_boundary
 
 
 def include_frame(frame: FrameType) -> bool:
-    """Whether a frame is a user's, and no library's."""
+    """Whether a frame belongs to a user and not to a library."""
     return not is_library(frame.f_code)
 
 
 class _Paths:
-    """Where the files of libraries begin, as a list that libraries change."""
+    """The list of path prefixes of libraries' files, which libraries extend."""
 
     def __len__(self) -> int:
         return len(library_paths())

@@ -4,5 +4,5 @@ from ..devices import effects_barrier
 
 
 def wait_for_tokens() -> None:
-    """Wait for the effects that were started: `xfront.effects_barrier`."""
+    """Wait for all effects that were started, as `xfront.effects_barrier`."""
     effects_barrier()

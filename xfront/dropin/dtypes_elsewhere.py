@@ -12,7 +12,7 @@ DType = np.dtype
 
 
 class ExtendedDType(ABC):  # noqa: B024
-    """A dtype whose elements are no numbers, such as the key dtypes. A library can define its own,
+    """A dtype whose elements are not numbers, such as the key dtypes. A library can define its own,
     but no array can have it."""
 
 

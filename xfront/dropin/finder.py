@@ -24,11 +24,11 @@ from ..arrays import beside
 from . import private, stand_ins
 
 API_LEVEL = "0.10.2"
-"""The version of JAX whose public API this is: `jax.__version__`."""
+"""The version of JAX's public API that xfront has: `jax.__version__`."""
 
 
 class _Jax(ModuleType):
-    """The module `jax`: xfront, but for a few names of its own."""
+    """The module `jax`: xfront with a few names of its own."""
 
     def __getattr__(self, name: str) -> Any:
         if name in private.OF_JAX_ALONE:
@@ -62,7 +62,7 @@ def _make_jax() -> ModuleType:
 
 
 class _Loader(importlib.abc.Loader):
-    """Hands out a module that is there already, with the facts about its own import as they are."""
+    """Loads a module that exists already, and leaves the facts about its own import unchanged."""
 
     def __init__(self, module: ModuleType) -> None:
         self.module, self.spec = module, module.__spec__
@@ -76,7 +76,7 @@ class _Loader(importlib.abc.Loader):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds `jax` and everything under it; what is not there is told plainly."""
+    """Finds `jax` and the modules under it; for a missing one, the import error says so plainly."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None,
                   target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
@@ -98,8 +98,8 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _LastFinder(importlib.abc.MetaPathFinder):
-    """Answers for modules of xfront that no other finder found: `from jax.numpy import name` asks
-    for `xfront.numpy.name`, since that is the module's own name."""
+    """The last finder for modules of xfront: `from jax.numpy import name` looks for the module
+    `xfront.numpy.name`, because that is the package's own name."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None,
                   target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
@@ -114,7 +114,7 @@ class _LastFinder(importlib.abc.MetaPathFinder):
 def _not_found(name: str) -> AbsentModule:
     parent, _, last = name.rpartition(".")
     around = sys.modules.get(parent)
-    # no `name=`: Python hides errors that carry the name which a from-import asks for
+    # no `name=`: Python hides an ImportError whose `name` is that of the from-import
     return AbsentModule(sentence(parent, last, dir(around) if around else ()))
 
 
@@ -124,7 +124,7 @@ def module_of(name: str) -> ModuleType | None:
     if found is not None:
         return found
     if not is_public_module(name):
-        return None                              # we have modules that JAX has none for
+        return None                              # xfront has modules that JAX does not have
     own = "xfront" + name.removeprefix("jax")
     try:
         return importlib.import_module(own)
@@ -137,8 +137,8 @@ def module_of(name: str) -> ModuleType | None:
 def install_as_jax() -> None:
     """Have `import jax`, and imports from its modules, find xfront from now on in this process.
 
-    Call it before anything imports jax. Calling it again does nothing. A `jax` package that is
-    installed too is not looked at any more.
+    Call it before anything imports jax. A second call does nothing. A `jax` package that is
+    installed too is ignored afterwards.
 
     Raises: ImportError where the real jax, or part of it, is loaded already.
 
@@ -163,5 +163,5 @@ def install_as_jax() -> None:
 
 
 def path_for_children() -> str:
-    """A folder for PYTHONPATH with which every Python started finds xfront as `jax`."""
+    """A folder for PYTHONPATH, with which a new Python process finds xfront as `jax`."""
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "path")

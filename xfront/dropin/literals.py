@@ -1,13 +1,13 @@
-"""Classes of literals by which libraries ask what a value is. No value here is one of them: Python
-numbers and NumPy arrays that a program holds are literals of its IR."""
+"""Classes of literals for which libraries test values. No value here is an instance of them: Python
+numbers and NumPy arrays in a program are literals of its IR."""
 
 
 class TypedNdArray:
-    """A NumPy array that stands in a program."""
+    """The class of NumPy arrays in a program."""
 
 
 class LiteralArray(TypedNdArray):
-    """An array that stands in a program."""
+    """The class of arrays in a program."""
 
 
 class TypedInt(int):

@@ -1,4 +1,4 @@
-"""Functions that jaxlib's C++ looks up in JAX's private modules: a placement, a check of specs."""
+"""Functions that jaxlib's C++ looks up in JAX's private modules, for placements and specs."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def make_single_device_sharding(device: Any, memory_kind: str | None = None) -> 
 
 
 def check_pspec(mesh: Any, spec: Any) -> None:
-    """Refuse a partition spec that the mesh has no axes for, as `NamedSharding` does."""
+    """Refuse a partition spec with axes that the mesh does not have, as `NamedSharding` does."""
     binding.check_pspec(mesh, spec)

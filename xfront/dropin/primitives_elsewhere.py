@@ -1,4 +1,4 @@
-"""Primitives that JAX declares and never records. As keys of tables of rules they are never met."""
+"""Primitives that JAX declares and never records; they only serve as keys of tables of rules."""
 
 from ..primitives import Primitive
 

@@ -1,7 +1,7 @@
-"""Private modules of JAX that libraries import all the same, and the modules that stand for them.
+"""Private modules of JAX that libraries import nevertheless, and the modules that stand for them.
 
-`jax._src.core` is a view: a name is looked up in several public modules here, one after the other.
-A view stores no names, so each name is the very object of the public module.
+`jax._src.core` is a view: it looks a name up in several public modules here, one after the other.
+A view stores no names, so each name is the same object as in the public module.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..arrays import beside
 from ..on_demand import AbsentAttribute
 
 OF_JAX_ALONE = ("_src", "lib", "version")
-"""Modules of `jax` that xfront has none of its own for."""
+"""Modules of `jax` for which xfront has no module of that name."""
 
 _CORE = "core extend.core interpreters.partial_eval"
 _LAX = "lax extend.core.primitives"
@@ -104,7 +104,7 @@ _MEANING = {
 
 
 class View(ModuleType):
-    """A private module: names are found in the modules that stand for it."""
+    """A private module, whose names are found in the modules that stand for it."""
 
     def __init__(self, name: str, places: str) -> None:
         super().__init__(name, f"What {name} means in xfront.")

@@ -11,30 +11,33 @@ from ..distributed.membership import coordinator_address
 
 
 class GlobalState:
-    """Which process of how many this is; `client` is that of the coordination service, `service`
-    that service itself (of process 0): None where no processes were joined."""
+    """The number of this process, the number of all processes, and the coordination service.
+
+    `client` and, in process 0, `service` are objects of jaxlib; they are None where no processes
+    were joined.
+    """
 
     @property
     def client(self) -> Any:
-        """The client of the coordination service: its table of keys and values, its barriers."""
+        """The client of the coordination service, which has its keys, values and barriers."""
         here = clients.processes()
         return None if here is None else here.client
 
     @property
     def service(self) -> Any:
-        """The coordination service, where this process runs it."""
+        """The coordination service where this process runs it, else None."""
         here = clients.processes()
         return None if here is None else here.service
 
     @property
     def preemption_sync_manager(self) -> Any:
-        """The manager that announces a coming end of the machine."""
+        """The manager that announces that the machine will be taken away, or None."""
         here = clients.processes()
         return None if here is None else here.preemption
 
     @property
     def coordinator_address(self) -> str | None:
-        """Where the processes met."""
+        """The address (`host:port`) at which the processes met, or None."""
         return coordinator_address()
 
     @property
@@ -44,7 +47,7 @@ class GlobalState:
 
     @property
     def num_processes(self) -> int:
-        """How many processes there are."""
+        """The number of processes."""
         return process_count()
 
 

@@ -9,29 +9,38 @@ from typing import Any
 
 
 def safe_map(f: Callable[..., Any], *sequences: Iterable[Any]) -> list[Any]:
-    """`f` of the elements of sequences of one length; ValueError where lengths differ."""
+    """A list of the results of `f` on the elements of sequences of equal length.
+
+    Raises: ValueError where the lengths differ.
+    """
     return [f(*xs) for xs in zip(*map(list, sequences), strict=True)]
 
 
 def safe_zip(*sequences: Iterable[Any]) -> list[tuple]:
-    """The elements of sequences of one length, side by side. ValueError where lengths differ."""
+    """A list of tuples with the elements of sequences of equal length.
+
+    Raises: ValueError where the lengths differ.
+    """
     return list(zip(*map(list, sequences), strict=True))
 
 
 def unzip2(pairs: Iterable[tuple[Any, Any]]) -> tuple[tuple, tuple]:
-    """The first and the second parts of pairs."""
+    """The first and the second parts of pairs, two tuples."""
     held = list(pairs)
     return tuple([a for a, _ in held]), tuple([b for _, b in held])
 
 
 def unzip3(triples: Iterable[tuple[Any, Any, Any]]) -> tuple[tuple, tuple, tuple]:
-    """The first, second and third parts of triples."""
+    """The first, second and third parts of triples, three tuples."""
     held = list(triples)
     return tuple([t[0] for t in held]), tuple([t[1] for t in held]), tuple([t[2] for t in held])
 
 
 def split_list(values: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
-    """Pieces of a sequence of the given sizes, and the rest."""
+    """Consecutive pieces of a sequence of the given sizes, and the rest, a list of lists.
+
+    Raises: ValueError where the sizes exceed the sequence.
+    """
     made, start = [], 0
     for size in sizes:
         if start + size > len(values):
@@ -42,13 +51,14 @@ def split_list(values: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
 
 
 def partition_list(chosen: Sequence[bool], values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """The values that are not chosen, and those that are."""
+    """The values that are not chosen, and those that are, two lists. Raises: ValueError where the
+    lengths of the arguments differ."""
     pairs = safe_zip(chosen, values)
     return [v for c, v in pairs if not c], [v for c, v in pairs if c]
 
 
 def merge_lists(chosen: Sequence[bool], others: Sequence[Any], picked: Sequence[Any]) -> list[Any]:
-    """What `partition_list` took apart."""
+    """The list whose parts `partition_list` returned. Raises: ValueError where numbers differ."""
     rest, taken = iter(others), iter(picked)
     made = [next(taken) if c else next(rest) for c in chosen]
     if any(True for _ in rest) or any(True for _ in taken):
@@ -57,7 +67,7 @@ def merge_lists(chosen: Sequence[bool], others: Sequence[Any], picked: Sequence[
 
 
 def concatenate(lists: Iterable[Sequence[Any]]) -> list[Any]:
-    """The elements of sequences, one after the other."""
+    """A list of the elements of all sequences, one after the other."""
     return [x for xs in lists for x in xs]
 
 
@@ -89,7 +99,7 @@ class HashableFunction:
 
 
 def as_hashable_function(closure: Any) -> Callable[[Callable[..., Any]], HashableFunction]:
-    """A decorator: the function is equal to others of its code with the same `closure`."""
+    """A decorator for functions: the result is equal to others of its code and `closure`."""
     return lambda f: HashableFunction(f, closure)
 
 

@@ -1,7 +1,7 @@
-"""Stand-ins for modules of JAX that are not here yet, which libraries import but may never use.
+"""Stand-ins for modules of JAX that xfront does not have yet, and libraries import but may not use.
 
-Their names can be imported. No value is an instance of such a class, so `isinstance` gives False,
-and whatever else is done with a name raises NotImplementedError, which says that it is not here.
+Their names can be imported. No value is an instance of such a class, so `isinstance` returns False.
+Any other use of a name raises NotImplementedError, which says that it does not exist here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MODULES = (
     "jax.experimental.colocated_python.serialization",
     "jax.extend.ifrt_programs",
 )
-"""Modules that have stand-ins; the import of any other module that is not here fails."""
+"""Modules that have stand-ins; the import of any other missing module fails."""
 
 
 def _refuse(name: str) -> NoReturn:
@@ -56,7 +56,7 @@ def _function_of(module: str, name: str) -> Any:
 
 
 class StandIn(ModuleType):
-    """A module whose public names can be imported and not used."""
+    """A module whose public names can be imported, but not used."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, f"{name} is not in xfront yet: its names cannot be used.")

@@ -1,5 +1,4 @@
-"""The registered tree classes, as libraries look them up in JAX's private table, and where trees
-differ."""
+"""The registered tree classes under the name of JAX's private table; errors about tree prefixes."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from ..tree_util import is_tree_node
 
 
 class _Registry:
-    """`cls in registry`: whether trees know the class."""
+    """A table that answers only `cls in registry`, whether a class is a node of trees."""
 
     def __contains__(self, cls: Any) -> bool:
         return isinstance(cls, type) and is_tree_node(cls)
@@ -22,7 +21,8 @@ _registry = _Registry()
 
 def prefix_errors(prefix: Any, full: Any, is_leaf: Callable[[Any], bool] | None = None
                   ) -> list[Callable[[str], ValueError]]:
-    """The errors of a tree prefix: for each, a function from the argument's name to the error."""
+    """For each place where `prefix` is not a tree prefix of `full`, a function from the name of the
+    argument to the error."""
     def error(i: int) -> Callable[[str], ValueError]:
         return lambda name: ValueError(list(differences(prefix, full, is_leaf, name))[i])
 

@@ -1,4 +1,4 @@
-"""For libraries that build on xfront: its primitives by name, and generators of random bits."""
+"""Names for libraries that build on xfront: its primitives, and generators of random bits."""
 
 from typing import TYPE_CHECKING
 

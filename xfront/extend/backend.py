@@ -12,21 +12,23 @@ from ..on_demand import shown as _shown
 
 
 def backends() -> dict[str, Any]:
-    """The clients of this process by platform, with that of the default one."""
+    """A dict of the clients of this process by platform, which has the default platform's."""
     clients.default_client()
     return clients.existing()
 
 
 def get_backend(platform: Any = None) -> Any:
-    """jaxlib's client of a platform; None: of the default one. A client gives itself.
+    """jaxlib's client of a platform.
 
+    Args:
+      platform: name of a platform, or None for the default one; a client is returned as it is.
     Raises: RuntimeError where the platform is unknown or cannot be used.
     """
     return clients.client(platform) if platform is None or isinstance(platform, str) else platform
 
 
 def get_default_device() -> Any:
-    """Where new arrays go: what `default_device` says, else the first device of this process."""
+    """The device of new arrays: that of the option `default_device`, else the first local one."""
     chosen = config.jax_default_device
     if chosen is None:
         return local_devices()[0]
@@ -34,13 +36,13 @@ def get_default_device() -> Any:
 
 
 def clear_backends() -> None:
-    """Forget all clients and compiled programs; arrays of the old clients stay with them."""
+    """Drop all clients and compiled programs; arrays of the old clients stay with these."""
     clear_caches()
     clients.clear()
 
 
 def clear_in_memory_compilation_cache() -> None:
-    """As `xfront.clear_caches`."""
+    """Drop compiled programs and traces of this process, as `xfront.clear_caches`."""
     clear_caches()
 
 
@@ -50,9 +52,11 @@ def get_compile_options(num_replicas: int, num_partitions: int, device_assignmen
     """jaxlib's options for its compiler.
 
     Args:
-      device_assignment: ids of devices, [num_replicas, num_partitions] or flat; None: the first.
-      env_options_overrides: XLA's debug options by name.
-      backend: a client whose devices are taken where no ids are given.
+      num_replicas, num_partitions: numbers of replicas and partitions of a program.
+      device_assignment: ids of devices, [num_replicas, num_partitions] or flat; None takes the
+        first devices.
+      env_options_overrides: dict of XLA's debug options by name, or None.
+      backend: client whose devices are taken where no ids are given; None means the default one.
     """
     ids = device_assignment
     if ids is None:

@@ -10,8 +10,9 @@
     fun, out_tree = flattened(wrap_init(f), in_tree)
     fun.call_wrapped(*flat), out_tree()
 
-A transformation of the second kind takes the function and calls it; one of the first kind is a
-generator, which yields the arguments for the function, is sent its result, and yields its own.
+A transformation of the second kind (`transformation2`) takes the function and calls it. One of the
+first kind is a generator: it yields the arguments for the function, receives the result of the
+function from that `yield`, and then yields its own result.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ from ..on_demand import shown as _shown
 
 
 class StoreException(Exception):
-    """A store was read while it was empty, or was filled twice."""
+    """The error where an empty store is read, or a full one is filled again."""
 
 
 _EMPTY = object()
 
 
 class Store:
-    """One value that a transformation leaves beside the result, stored once."""
+    """A place for one value that a transformation returns beside its result; it is filled once."""
 
     def __init__(self) -> None:
         self._value: Any = _EMPTY
 
     def store(self, value: Any) -> None:
-        """Keep `value`. Raises: StoreException where something is kept already."""
+        """Keep `value`. Raises: StoreException where a value is kept already."""
         if self._value is not _EMPTY:
             raise StoreException("Store occupied: the function was called twice")
         self._value = value
@@ -59,10 +60,10 @@ class Store:
 
 
 class EqualStore(Store):
-    """A store that takes an equal value again."""
+    """A store that may be filled again with an equal value."""
 
     def store(self, value: Any) -> None:
-        """Keep `value`. Raises: StoreException where another one is kept."""
+        """Keep `value`. Raises: StoreException where a different value is kept."""
         if self and self._value != value:
             raise StoreException(f"Store occupied by {self._value!r}, which is not {value!r}")
         self._value = value
@@ -75,7 +76,8 @@ class WrappedFun:
     """A function and the transformations to apply to it, the last one outermost.
 
     Fields: `f`, the function; `transforms`, pairs of a transformation and its static arguments;
-    `stores`, one of each transformation or None; `params`; `debug_info`, which may be None.
+    `stores`, a store or None for each transformation; `params`, keyword arguments for the function;
+    `debug_info`, which may be None.
     """
 
     __slots__ = ("__weakref__", "debug_info", "f", "in_type", "params", "stores", "transforms")
@@ -100,12 +102,12 @@ class WrappedFun:
         return call
 
     def wrap(self, transform: Transform, static: tuple, store: Store | None) -> WrappedFun:
-        """This with one more transformation around it."""
+        """The function with one more transformation around it."""
         return WrappedFun(self.f, ((transform, static), *self.transforms), (store, *self.stores),
                           self.params, None, self.debug_info)
 
     def with_unknown_names(self) -> WrappedFun:
-        """This, for one whose arguments have no names any more."""
+        """The same without `debug_info`, whose names of arguments no longer hold."""
         return WrappedFun(self.f, self.transforms, self.stores, self.params, self.in_type)
 
     def call_wrapped(self, *args: Any, **kwargs: Any) -> Any:
@@ -135,14 +137,20 @@ class WrappedFun:
 
 def wrap_init(f: Callable[..., Any], params: dict[str, Any] | None = None, *,
               debug_info: Any = None) -> WrappedFun:
-    """A function with no transformation yet; `params` are keyword arguments for it."""
+    """A WrappedFun of `f` without transformations.
+
+    Args:
+      f: the function.
+      params: dict of keyword arguments for `f`, or None.
+      debug_info: an object that describes the function, or None.
+    """
     if not callable(f):
         raise TypeError(f"wrap_init: expected a function, got {f!r}")
     return WrappedFun(f, (), (), tuple(sorted((params or {}).items())), None, debug_info)
 
 
 class _Driven:
-    """A generator function as a transformation of the second kind; equal to others of it."""
+    """A generator function as a transformation of the second kind; all of one are equal."""
 
     def __init__(self, generator: Callable[..., Any], has_aux: bool) -> None:
         self.generator, self.has_aux = generator, has_aux
@@ -178,8 +186,11 @@ def transformation(gen: Callable[..., Any]) -> Callable[..., WrappedFun]:
 
 
 def transformation_with_aux(gen: Callable[..., Any]) -> Callable[..., tuple[WrappedFun, Any]]:
-    """As `transformation`; the last `yield` gives the result and what is left beside it, which
-    the function returned second gives after the call."""
+    """Make `gen` a transformation as `transformation` does, with a second value.
+
+    The last `yield` of `gen` yields the result and that value. The transformation returns a
+    WrappedFun and a function that returns the value after the call.
+    """
     return transformation_with_aux2(_Driven(gen, True))
 
 
@@ -192,8 +203,10 @@ def transformation2(gen: Callable[..., Any]) -> Callable[..., WrappedFun]:
 
 
 def transformation_with_aux2(gen: Callable[..., Any]) -> Callable[..., tuple[WrappedFun, Any]]:
-    """As `transformation2` for `gen(f, store, *static, *args, **kwargs)`; the function returned
-    second gives what was stored."""
+    """Make `gen(f, store, *static, *args, **kwargs)` a transformation with a second value.
+
+    The transformation returns a WrappedFun and a function that returns the stored value.
+    """
     def apply(fun: WrappedFun, *static: Any, use_eq_store: bool = False) -> tuple[WrappedFun, Any]:
         store = EqualStore() if use_eq_store else Store()
         return fun.wrap(gen, static, store), lambda: store.val
@@ -202,9 +215,9 @@ def transformation_with_aux2(gen: Callable[..., Any]) -> Callable[..., tuple[Wra
 
 
 def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[bool, Any]:
-    """What the one store that is filled has, and whether it is the first.
+    """Whether the first of two stores is filled, and the value in the filled one.
 
-    Raises: StoreException where none is filled or both are.
+    Raises: StoreException where neither is filled, or both are.
     """
     found = []
     for first, aux in ((True, aux1), (False, aux2)):
@@ -218,8 +231,8 @@ def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[
 
 
 def cache(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Remember results of `call(fun, *args)` by the function's core, its transformations and the
-    arguments, for as long as that function lives; its stores are filled again."""
+    """`call(fun, *args)` with its results cached, by the innermost function, its transformations
+    and the arguments, as long as that function lives. A cached result fills the stores too."""
     held: weakref.WeakKeyDictionary[Any, dict] = weakref.WeakKeyDictionary()
 
     @functools.wraps(call)

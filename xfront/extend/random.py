@@ -1,4 +1,4 @@
-"""Generators of random bits for libraries: those that are built in, and how to define another."""
+"""Generators of random bits for libraries: the built-in ones, and a function to define others."""
 
 from __future__ import annotations
 
@@ -33,15 +33,17 @@ def define_prng_impl(*, key_shape: tuple[int, ...], seed: Callable[[Any], Any],
     """A generator made of functions, which are traced where its keys are used.
 
     Args:
-      key_shape: shape of a key, of uint32 words.
-      seed: from an integer scalar to the words of a key.
-      split: from (words, shape) to words of shape `shape + key_shape`.
-      random_bits: from (words, width, shape) to unsigned integers of 8, 16, 32 or 64 bits.
-      fold_in: from (words, uint32 scalar) to words.
-      name, tag: what keys and their dtype are printed with; a tag that is taken, or no identifier,
-        gets a number in the dtype's name.
-    Returns: what `random.key`, `random.PRNGKey` and `random.wrap_key_data` take as `impl`.
-    Raises: TypeError, when a key is used, where a function gives something else.
+      key_shape: shape of the uint32 words of a key.
+      seed: function from an integer scalar to the words of a key.
+      split: function from (words, shape) to words of shape `shape + key_shape`.
+      random_bits: function from (words, width, shape) to unsigned integers of that shape and of a
+        width of 8, 16, 32 or 64 bits.
+      fold_in: function from (words, uint32 scalar) to words.
+      name, tag: texts with which keys and their dtype are printed. A tag that is in use already, or
+        is not an identifier, gets a number in the name of the dtype.
+    Returns: a generator, for the argument `impl` of `random.key`, `random.PRNGKey` and
+      `random.wrap_key_data`.
+    Raises: TypeError, when a key is used, where a function returns another shape or dtype.
     """
     shape = tuple(index_of(n, "define_prng_impl: key_shape") for n in key_shape)
     for role, function in (("seed", seed), ("split", split), ("random_bits", random_bits),
@@ -53,15 +55,19 @@ def define_prng_impl(*, key_shape: tuple[int, ...], seed: Callable[[Any], Any],
 
 @front_door
 def seed_with_impl(impl: Any, seed: Any) -> Any:
-    """A typed key of a generator from an integer scalar; as `random.key(seed, impl=impl)`."""
+    """A typed key of a generator from an integer scalar, as `random.key(seed, impl=impl)`."""
     return seeded_with(seed, impl)
 
 
 @front_door
 def random_seed(seeds: Any, impl: Any) -> Any:
-    """Typed keys of a generator from integers of any shape, one each.
+    """Typed keys of a generator from integers, one for each.
 
-    Raises: TypeError for another dtype, or where `impl` is no generator.
+    Args:
+      seeds: integers of any shape.
+      impl: a generator, such as `define_prng_impl` returns.
+    Returns: keys of the shape of `seeds`.
+    Raises: TypeError for another dtype, or where `impl` is not a generator.
     """
     if not isinstance(impl, Generator):
         raise TypeError(f"random_seed: impl must be a generator of this module, got {impl!r}")
@@ -78,10 +84,11 @@ def threefry_2x32(keypair: Any, count: Any) -> Any:
     """The cipher threefry 2x32 of an array of counters.
 
     Args:
-      keypair: the two words of a key, uint32: a pair of scalars, or an array of shape (2,).
-      count: uint32 of any shape. The first half of its elements are the first words of the
-        cipher's blocks, the second half their second words; of an odd number one 0 is added.
-    Returns: uint32 of count's shape.
+      keypair: the two uint32 words of a key, a pair of scalars or an array of shape (2,).
+      count: uint32 array of any shape. The first half of its elements are the first words of the
+        cipher's blocks, the second half their second words; an odd number of elements is padded
+        with a 0.
+    Returns: uint32 array of the shape of `count`.
     Raises: TypeError for other dtypes or shapes.
     Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
     """

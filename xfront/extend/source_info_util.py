@@ -1,5 +1,5 @@
-"""Tells users' frames from libraries': libraries name their own files, so that errors and the
-locations of operations point at the code that called them."""
+"""Distinguishes users' frames from libraries': a library names its own files, so that errors and
+the locations of operations point at the code that called it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ..on_demand import shown as _shown
 
 
 def register_exclusion(path: str) -> None:
-    """Frames of files whose path begins with `path` are the library's: they are left out of
-    shortened tracebacks and are never the place of an operation."""
+    """Declare the files whose path begins with `path` as a library's: their frames are left out of
+    shortened tracebacks and are never the location of an operation."""
     if not isinstance(path, str):
         raise TypeError(f"register_exclusion: a path is wanted, got {path!r}")
     register_library(path)

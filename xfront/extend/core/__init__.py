@@ -1,4 +1,4 @@
-"""Programs as data and their parts, primitives, and what libraries ask of traces and types."""
+"""Programs as data and their parts, primitives, and functions that inspect traces and types."""
 
 from __future__ import annotations
 

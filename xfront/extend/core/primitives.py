@@ -8,11 +8,11 @@ from ...primitives import named as _named
 
 
 def __getattr__(name: str) -> _Primitive:
-    """The primitive of that name. Raises: AttributeError where no op is behind it."""
+    """The primitive of a name. Raises: AttributeError where there is none."""
     if name.endswith("_p"):
         return _named(name, __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__: list[str] = []                         # names of ops, found when asked for
+__all__: list[str] = []                         # names of ops are found when they are first read
 __dir__ = _shown(globals())
