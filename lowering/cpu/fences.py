@@ -30,10 +30,19 @@ always kept.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 
-from lowering.cpu.kernels import IN_MEMORY, Handed, Kind, Places, Region, Row
+from lowering.cpu.kernels import (
+    IN_MEMORY,
+    Handed,
+    Kind,
+    Places,
+    Region,
+    Row,
+    heaviest,
+)
 from lowering.forms.facts import NO_FACTS, Facts
 from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value, bodies_of
@@ -83,7 +92,7 @@ def fence_pass(fn: Function, facts: Facts = NO_FACTS) -> Function:
     seen = {fn}
     while queue:
         region = Region(*queue.pop(), facts.first)
-        for kind, op, _, _ in region.rows:
+        for kind, op, _, _, _ in region.rows:
             if not kind.merged and op.definition.has_bodies:
                 for body, times, handed in _bodies(op):
                     body = facts.first(body)
@@ -114,36 +123,39 @@ def _choose(region: Region, chosen: set[Value]) -> None:
     if _cut(region):
         region.place()
     if region.cuts:
-        chosen.update([op.results[0] for kind, op, _, i in region.rows
+        chosen.update([op.results[0] for kind, op, _, i, _ in region.rows
                        if kind.merged and i in region.cuts])
     places, is_end, is_edge = region.places, region.is_end, region.is_edge
     readers, width, count = region.readers, region.width, region.count
     sets = [0] * region.size           # the operations that places of readers repeat for a value
     bit = 0
-    for kind, op, operands, i in region.rows:
-        found = places[i] if op.results else None
+    for kind, op, operands, i, _ in region.rows:
+        results = op.results
+        found = places[i] if results else None
         if found is None or is_end[i]:
             continue
-        size = op.results[0].type.size
-        if len(found) == 1:
+        size, repeats = results[0].type.size, len(found) > 1
+        if not repeats:
             (p,) = found
-            if width[p] == 1 and count[p] <= size:
+            repeats = width[p] > 1
+            if not repeats and count[p] <= size:
                 continue               # the value is computed once
-        weight = kind.weight
-        own = mine = ((1 << weight) - 1) << bit
-        bit = (bit + weight) % _BITS
+        own = mine = ((1 << kind.weight) - 1) << bit
+        bit = (bit + kind.weight) % _BITS
         for j in operands:
-            if sets[j] and (kind.moves or _left(readers[j], found, found, width) > 1):
+            if sets[j] and (kind.moves or (repeats if type(readers[j]) is not list else
+                                           _left(readers[j], found, found, width) > 1)):
                 mine |= sets[j]
         if is_edge[i] and not kind.free:
             repeated = mine.bit_count(), size, sum([count[p] for p in found]), sum(
                 [width[p] for p in found])
             if _is_dear(*repeated) and (_is_dear(*repeated, FAR) or _is_dear_later(
                     region, kind, operands, i, size, sets, own)):
-                chosen.update(op.results)
-                mine = 0
-        for k in range(i, i + len(op.results)):
-            sets[k] = mine
+                chosen.update(results)
+                continue
+        sets[i] = mine
+        if len(results) > 1:
+            sets[i:i + len(results)] = [mine] * len(results)
 
 
 def _left(readers: Places | list[Places] | None, reader: Places, found: Places,
@@ -151,8 +163,7 @@ def _left(readers: Places | list[Places] | None, reader: Places, found: Places,
     """The number of the places `found` at which only the readers with places `reader` need a value.
     """
     if isinstance(readers, list):
-        others: Places = frozenset().union(*[p for p in readers if p != reader])
-        found = found - others
+        found = found.difference(*[p for p in readers if p != reader])
     return sum([width[p] for p in found])
 
 
@@ -183,16 +194,18 @@ def _cut(region: Region) -> bool:
     """Cut long kernels into parts of up to LONGEST operations, where few values are read behind the
     cut. A gradient reads all values computed before and has no such place; it is cut only if it is
     huge. Returns whether the places of other values have changed."""
-    inside: dict[Places, list[Row]] = {}
     places = region.places
+    most = heaviest()
+    inside: dict[Places | None, list[Row]] = {
+        found: [] for found, n in Counter(places).items()
+        if found is not None and len(found) == 1 and (n * most > LONGEST * 2 or n >= HUGE)}
+    if not inside:
+        return False
     for row in region.rows:
         found = places[row[3]] if row[0].merged else None
-        if found is not None and len(found) == 1:
-            rows = inside.get(found)
-            if rows is None:
-                inside[found] = [row]
-            else:
-                rows.append(row)
+        rows = inside.get(found)
+        if rows is not None:
+            rows.append(row)
     several = False
     for rows in inside.values():
         few = rows[-1][1].results[0].type.size < FEW
@@ -207,7 +220,7 @@ def _cut_kernel(region: Region, rows: list[Row], weights: list[int], is_long: bo
     """The same for the one kernel of these rows."""
     until = {row[3]: n for n, row in enumerate(rows)}      # the last row that reads a value
     shares = False                                         # whether other kernels compute it too
-    for n, (_, _, operands, _) in enumerate(rows):
+    for n, (_, _, operands, _, _) in enumerate(rows):
         for j in operands:
             if j in until:
                 until[j] = n
@@ -225,7 +238,7 @@ def _cut_kernel(region: Region, rows: list[Row], weights: list[int], is_long: bo
         return False
     crossing = [0] * len(at)
     c = 0
-    for n, (kind, _, _, i) in enumerate(rows):
+    for n, (kind, _, _, i, _) in enumerate(rows):
         while c < len(at) and at[c] < n:
             c += 1
         if c == len(at):
@@ -242,7 +255,7 @@ def _read_next(rows: list[Row], at: list[int]) -> set[int]:
     part_of: dict[int, int] = {}
     found: set[int] = set()
     c = 0
-    for n, (_, op, operands, i) in enumerate(rows):
+    for n, (_, op, operands, i, _) in enumerate(rows):
         if c < len(at) and at[c] < n:
             c += 1
         found.update([j for j in operands if part_of.get(j) == c - 1])

@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from lowering.context import INLINED, body_of
+from lowering.context import body_of
+from lowering.forms.places import INLINED
 from lowering.forms.registry import forms_of
-from lowering.rules import control, custom  # noqa: F401  (they fill INLINED)
 from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.literal import literal
@@ -44,16 +44,18 @@ class Kind:
 
     `merged`: XLA merges it into its readers. `weight`: how many operations it counts as.
     `expensive`: XLA does not copy it into several kernels. `formed`: it has a form of cheap ops.
+    `ends`: 1 where it may end a kernel, else 0.
     `moves`: it reads operands at other indices than its own; `broadcasts`: it reads each element
     several times. `free`: it is never fenced, but the values that it reads may be.
     """
 
-    __slots__ = ("broadcasts", "expensive", "formed", "free", "merged", "moves", "weight")
+    __slots__ = ("broadcasts", "ends", "expensive", "formed", "free", "merged", "moves", "weight")
 
     def __init__(self, definition: OpDef) -> None:
         traits = definition.traits
         self.merged, self.weight = MERGED in traits, definition.work
         self.expensive = EXPENSIVE in traits
+        self.ends = int(self.expensive or not self.merged)
         self.formed = any([form.is_cheap for form in forms_of(definition)])
         self.moves = REDUCES in traits or (MOVES in traits and IN_ORDER not in traits)
         self.broadcasts = definition is ops.broadcast_in_dim
@@ -66,9 +68,9 @@ _DIV = ops.div
 _BY_CONSTANT = Kind(ops.mul)
 """The kind of a quotient by a constant, which XLA computes as a product with the inverse."""
 
-Row = tuple[Kind, Op, list[int], int]
+Row = tuple[Kind, Op, list[int], int, int]
 """The op's kind, the op, the numbers of its operands except constants, the number of its first
-result."""
+result, the level of its operands: how many ops on the longest path to them may end a kernel."""
 Handed = tuple[tuple[int, int], ...]
 """Pairs of a parameter and the return that becomes it the next time, by their positions."""
 Places = frozenset[int]
@@ -81,8 +83,15 @@ def kernel_kind(definition: OpDef) -> Kind:
     """The kind of an op, remembered."""
     found = _KINDS.get(definition)
     if found is None:
-        found = _KINDS[definition] = Kind(definition)
+        found = Kind(definition)
+        if definition not in INLINED:
+            _KINDS[definition] = found
     return found
+
+
+def heaviest() -> int:
+    """The most operations that any op met so far counts as."""
+    return max([kind.weight for kind in _KINDS.values()], default=0)
 
 
 class Region:
@@ -104,8 +113,7 @@ class Region:
                  first: Callable[[Function], Function]) -> None:
         self.rows: list[Row] = []
         self.size, self._first = len(function.params), first
-        self._levels = [0] * self.size   # expensive operations on the longest path to each value
-        self._before: list[int] = []     # the same for each op's operands
+        self._levels = [0] * self.size   # of each value
         self._thin: set[int] = set()     # values that repeat a smaller array
         self.cuts: set[int] = set()
         given = list(range(self.size))
@@ -121,22 +129,24 @@ class Region:
     def _inline(self, function: Function, given: Sequence[int]) -> list[int]:
         env: dict[Value, int] = dict(zip(function.params, given, strict=True))
         rows, count, kinds = self.rows, self.size, _KINDS
-        levels, before = self._levels, self._before
+        levels = self._levels
         stack: list[Any] = []
         todo: Iterator[Op] = iter(function.ops)
         while True:
             for op in todo:
                 definition = op.definition
-                if definition is literal:
-                    env[op.results[0]] = -1
-                    continue
-                if definition in INLINED and count < MOST_ROWS:
-                    body = self._first(body_of(op))
-                    stack.append((todo, env, function, op))
-                    env = dict(zip(body.params, [env[v] for v in op.operands], strict=True))
-                    function, todo = body, iter(body.ops)
-                    break
-                kind = kinds.get(definition) or kernel_kind(definition)
+                kind = kinds.get(definition)
+                if kind is None:                 # calls and literals are none
+                    if definition is literal:
+                        env[op.results[0]] = -1
+                        continue
+                    if definition in INLINED and count < MOST_ROWS:
+                        body = self._first(body_of(op))
+                        stack.append((todo, env, function, op))
+                        env = dict(zip(body.params, [env[v] for v in op.operands], strict=True))
+                        function, todo = body, iter(body.ops)
+                        break
+                    kind = kernel_kind(definition)
                 operands, level = [], 0
                 for v in op.operands:
                     i = env[v]
@@ -149,12 +159,10 @@ class Region:
                     continue
                 if definition is _DIV and env[op.operands[1]] < 0:
                     kind = _BY_CONSTANT
-                rows.append((kind, op, operands, count))
-                before.append(level)
+                rows.append((kind, op, operands, count, level))
                 if kind.broadcasts:
                     self._thin.add(count)
-                if kind.expensive or not kind.merged:
-                    level += 1
+                level += kind.ends
                 for v in op.results:
                     env[v] = count
                     count += 1
@@ -172,32 +180,36 @@ class Region:
     def place(self) -> None:
         """Find the places of all values; the values of `cuts` are written to memory."""
         self._begin()
-        rows, cuts = self.rows, self.cuts
-        places, is_edge, several, readers = self.places, self.is_edge, self._several, self.readers
-        ahead, behind, levels, before = self._ahead, self._behind, self._levels, self._before
-        for at in range(len(rows) - 1, -1, -1):
-            kind, op, operands, i = rows[at]
+        cuts, places, is_edge = self.cuts, self.places, self.is_edge
+        several, readers = self._several, self.readers
+        ahead, behind, levels = self._ahead, self._behind, self._levels
+        found: Places
+        for kind, op, operands, i, level in reversed(self.rows):
             if not kind.merged:
-                self._stored(op, operands, i, before[at])
-                continue
-            if len(op.results) > 1:
-                self._join(i, len(op.results))
-            found = readers[i]
-            if found is None:
-                continue
-            barriers = ahead[i]
-            if i in cuts:
-                found, barriers = self._ended(op, i), barriers + 1
-            elif (type(found) is not frozenset or several[i] or kind.expensive
-                    or found is IN_MEMORY):
-                found, ends = self._decide(kind, op, operands, i)
-                if ends or (several[i] and kind.expensive):
-                    barriers += 1
-            places[i] = found
-            if kind.moves:
-                self._moved(kind, op, operands, i, found, before[at], barriers)
-                continue
-            mark, earlier = kind.free and is_edge[i], before[at]
+                found, mark = IN_MEMORY, True
+                barriers = max(ahead[i:i + len(op.results)], default=0) + 1
+            else:
+                if len(op.results) > 1:
+                    self._join(i, len(op.results))
+                have = readers[i]
+                if have is None:
+                    continue
+                barriers = ahead[i]
+                if have is IN_MEMORY or i in cuts:
+                    found, barriers = self._ended(op, i), barriers + 1
+                elif several[i] or kind.expensive or isinstance(have, list):
+                    found, ends = self._decide(kind, op, operands, i)
+                    barriers += 1 if ends or (several[i] and kind.expensive) else 0
+                else:
+                    found = have
+                places[i] = found
+                mark = kind.free and is_edge[i]
+                if kind.moves:
+                    if len(operands) != 1:
+                        self._moved_apart(kind, op, operands, found, mark, level, barriers)
+                        continue
+                    found, again = self._moved(kind, op, op.operands[0], found)
+                    mark = mark or again
             for j in operands:
                 have = readers[j]                     # self._read, in place
                 if have is None:
@@ -208,7 +220,7 @@ class Region:
                         self._other(j, found)
                 if barriers > ahead[j]:
                     ahead[j] = barriers
-                if earlier > levels[j] and barriers < behind[j]:
+                if level > levels[j] and barriers < behind[j]:
                     behind[j] = barriers
                 if mark:
                     is_edge[j] = 1
@@ -234,7 +246,7 @@ class Region:
         self._repeats.append(repeats)
         return len(self.count) - 1
 
-    def _read(self, i: int, found: Places, before: int, barriers: int) -> None:
+    def _read(self, i: int, found: Places, level: int, barriers: int) -> None:
         """Record a reader of value i with its places; readers come from the program's end."""
         if self.readers[i] is None:
             self.readers[i] = found
@@ -243,7 +255,7 @@ class Region:
             if self.readers[i] != found:
                 self._other(i, found)
         self._ahead[i] = max(self._ahead[i], barriers)
-        if before > self._levels[i]:
+        if level > self._levels[i]:
             self._behind[i] = min(self._behind[i], barriers)
 
     def _other(self, i: int, found: Places) -> None:
@@ -252,13 +264,6 @@ class Region:
             self.readers[i] = [have, found]
         elif have is not None and found not in have:
             have.append(found)
-
-    def _stored(self, op: Op, operands: list[int], i: int, before: int) -> None:
-        """Record the reads of an op that merges nothing."""
-        barriers = max(self._ahead[i:i + len(op.results)], default=0) + 1
-        for j in operands:
-            self._read(j, IN_MEMORY, before, barriers)
-            self.is_edge[j] = 1
 
     def _join(self, i: int, n: int) -> None:
         """Record all readers of the n results of an op as readers of its first result, i."""
@@ -270,24 +275,24 @@ class Region:
     def _ended(self, op: Op, i: int) -> Places:
         """The place of a value that is written to memory."""
         self.is_end[i] = 1
-        return frozenset((self._new(op.results[0].type.size, 1, False),))
+        self.count.append(op.results[0].type.size)     # self._new, in place
+        self.width.append(1)
+        self._repeats.append(False)
+        return frozenset((len(self.count) - 1,))
 
     def _decide(self, kind: Kind, op: Op, operands: list[int], i: int) -> tuple[Places, bool]:
         """The places of a value that has several readers or is expensive, and whether it ends a
         kernel."""
-        read, type_ = self.readers[i], op.results[0].type
-        found: Places
+        read, type_, width = self.readers[i], op.results[0].type, self.width
+        assert read is not None
         if isinstance(read, list):
-            found = frozenset().union(*[p for p in read if p is not IN_MEMORY])
-            written = IN_MEMORY in read
+            found, written = frozenset().union(*read) - IN_MEMORY, IN_MEMORY in read
             self.is_edge[i] = 1
         else:
-            written = read is None or read is IN_MEMORY
-            found = read if read is not None and not written else frozenset()
+            found, written = read, False
         expensive = kind.expensive and not (kind.formed and type_.size >= FORMED_SIZE)
-        ends = not found or (expensive and (
-            written or len(found) > 1
-            or any([self.width[p] > 1 or self._repeats[p] for p in found])))
+        ends = expensive and (written or len(found) > 1 or any(
+            [width[p] > 1 or self._repeats[p] for p in found]))
         if not ends and self._several[i] and (
                 written or expensive or self._ahead[i] > self._behind[i]):
             ends = len({j for j in operands if j not in self._thin}) > 1
@@ -301,25 +306,30 @@ class Region:
                 any([self._repeats[p] for p in found])),))
         return found, False
 
-    def _moved(self, kind: Kind, op: Op, operands: list[int], i: int, found: Places, before: int,
-               barriers: int) -> None:
-        """Record the reads of an op that reads its operands at other indices, so that these get new
-        places."""
-        type_ = op.results[0].type
-        count, width, repeats = self.count, self.width, self._repeats
+    def _moved_apart(self, kind: Kind, op: Op, operands: list[int], found: Places, mark: int,
+                     level: int, barriers: int) -> None:
+        """Record the reads of an op that reads several operands, each at indices of its own."""
         read = op.operands if len(op.operands) == len(operands) else op.operands[:1] * len(operands)
         for v, j in zip(read, operands, strict=True):
-            ratio = v.type.size / max(type_.size, 1)
-            if kind.broadcasts:              # repeats along the last axis are computed once
-                if v.type.ndim and v.type.shape[-1] > 1 and op.attrs["dims"][-1] == type_.ndim - 1:
-                    ratio = 1.0
-            elif not kind.expensive:
-                ratio = min(ratio, 1.0)
-            made = range(len(count), len(count) + len(found))
-            for p in found:                  # self._new, in place
-                count.append(count[p] * ratio)
-                width.append(width[p])
-                repeats.append(kind.broadcasts or repeats[p])
-            self._read(j, frozenset(made), before, barriers)
-            if ratio > 1 or (kind.free and self.is_edge[i]):
+            there, again = self._moved(kind, op, v, found)
+            self._read(j, there, level, barriers)
+            if mark or again:
                 self.is_edge[j] = 1
+
+    def _moved(self, kind: Kind, op: Op, v: Value, found: Places) -> tuple[Places, bool]:
+        """The new places of an operand that an op at `found` reads at other indices, and whether
+        elements of it are computed more than once."""
+        type_, source = op.results[0].type, v.type
+        count, width, repeats = self.count, self.width, self._repeats
+        ratio = source.size / max(type_.size, 1)
+        if kind.broadcasts:                  # repeats along the last axis are computed once
+            if source.ndim and source.shape[-1] > 1 and op.attrs["dims"][-1] == type_.ndim - 1:
+                ratio = 1.0
+        elif not kind.expensive:
+            ratio = min(ratio, 1.0)
+        start = len(count)
+        for p in found:                      # self._new, in place
+            count.append(count[p] * ratio)
+            width.append(width[p])
+            repeats.append(kind.broadcasts or repeats[p])
+        return frozenset(range(start, len(count))), ratio > 1

@@ -3,8 +3,9 @@
     >>> str(real & axis(32) & size(2 ** 15))
     'real & axis(32) & size(2**15)'
 
-All are about the first operand, unless they say otherwise. A condition that is not a combination
-of these is a function of the op with a docstring that states it: `@condition`.
+All are about the first operand, unless they say otherwise. What a condition says depends on the
+types and attributes of the op alone, so that ops with the same ones share it. A condition that is
+not a combination of these is a function of the op with a docstring that states it: `@condition`.
 """
 
 from __future__ import annotations

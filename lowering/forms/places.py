@@ -11,6 +11,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from lowering.context import EXPANDED, INLINED, body_of
+from lowering.rules import (  # noqa: F401  (they fill INLINED)
+    control,
+    custom,
+    custom_vmap,
+    linear_call,
+)
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.literal import literal
 

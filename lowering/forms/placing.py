@@ -19,22 +19,22 @@ walked once, by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from operator import is_
+from collections.abc import Iterator, Sequence
+from operator import attrgetter, is_
 from typing import Any, NamedTuple
 
-from lowering.context import EXPANDED, INLINED, MARK, body_of
-from lowering.rules import control, custom  # noqa: F401  (they fill INLINED)
+from lowering.context import MARK, body_of
 from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.opdef import OpDef
 from xfront_ir.regions import with_bodies
 
 from .facts import NO_FACTS, Facts
-from .places import Outside, Place, Source
+from .places import EXPANDED, INLINED, Outside, Place, Source
 from .registry import FORMS_OF, Form, Written, forms_of, written
 
 NO_OPS: frozenset[Op] = frozenset()
+_type_of = attrgetter("type")
 
 _QUIET: dict[str, set[OpDef]] = {platform: set() for platform in FORMS_OF}
 """The ops met so far that never change, by platform."""
@@ -107,17 +107,18 @@ class _Placing:
         self.facts, self.keeps_fences, self.platform = facts, keeps_fences, platform
         self.quiet = _QUIET[platform]
         self.private: dict[Function, Function] = {}
+        self.holding: dict[Any, tuple[Form, ...]] = {}
 
     def function(self, place: Place, own: frozenset[Op]) -> Function:
         """The Function of a place with its forms placed; `own` are ops that take none.
 
         Users may nest calls to any depth, so they are walked without recursion.
         """
-        stack = [_Open(place, iter(place.function.ops), [], own, None)]
+        stack, quiet = [_Open(place, iter(place.function.ops), [], own, None)], self.quiet
         while True:
             place, rest, made, own, call = stack[-1]
             for op in rest:
-                if op.definition in self.quiet or _is_quiet(op.definition, self.platform):
+                if op.definition in quiet or _is_quiet(op.definition, self.platform):
                     made.append(op)
                     continue
                 if op.definition in INLINED:
@@ -154,8 +155,8 @@ class _Placing:
             return op if self.keeps_fences else Op(ops.optimization_barrier, op.operands, {},
                                                    op.results, op.loc)
         if op not in own:
-            for found in forms_of(definition, self.platform):
-                if found.is_on and found.when(op) and (found.only is None or found.only(place, op)):
+            for found in self.possible(op):
+                if found.only is None or found.only(place, op):
                     made = self.formed(op, found, place)
                     if made is not None:
                         return made
@@ -165,6 +166,20 @@ class _Placing:
         if expansion is not None:
             return self.expanded(op, expansion(op), place)
         return self.regions(op, place, own) if _has_regions(definition) else op
+
+    def possible(self, op: Op) -> Sequence[Form]:
+        """The forms of an op whose conditions hold, wherever it stands. They are looked for once
+        for all ops with the same types and attributes, save ops that hold bodies."""
+        definition = op.definition
+        key = None if definition.holds_python else (
+            definition, *map(_type_of, op.operands), *map(op.attrs.get, definition.attrs))
+        found = self.holding.get(key)
+        if found is None:
+            found = tuple([form for form in forms_of(definition, self.platform)
+                           if form.is_on and form.when(op)])
+            if key is not None:
+                self.holding[key] = found
+        return found
 
     def formed(self, op: Op, found: Form, place: Place) -> Op | None:
         """The call of a form's body; None where the place does not know what the form needs."""

@@ -278,7 +278,7 @@ def test_they_are_part_of_the_key(func, cache, monkeypatch) -> None:
 
 def every_value(region, chosen) -> None:
     """In the place of the rule."""
-    for _, op, _, _ in region.rows:
+    for _, op, *_ in region.rows:
         if op.definition is not ops.fence:
             chosen.update(op.results)
 

@@ -13,6 +13,7 @@ import lowering
 from lowering import compat
 from lowering.context import mlir_context
 from lowering.cpu import fences
+from lowering.forms.conditions import Condition
 from lowering.forms.extras import NOTHING, Extras
 from lowering.forms.facts import NO_FACTS
 from lowering.forms.places import Place
@@ -126,6 +127,18 @@ def test_a_body_is_written_once_for_all_programs() -> None:
     bodies = {body for fn in (sines(2), sines(3)) for op in place_forms(fn).ops
               for body in bodies_of(op)}
     assert len(bodies) == 1
+
+
+def test_conditions_are_asked_once_for_the_same_types_and_attributes(
+        func: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, plain = [], Condition.__call__
+    monkeypatch.setattr(Condition, "__call__", lambda self, op: asked.append(op) or plain(self, op))
+    place_forms(sines(9))
+    assert len(asked) == 1
+    fn = func([tensor((31, 2000), dtypes.f32)], lambda b, x: [
+        b.emit(ops.argmax, x, axis=axis, index_dtype=dtypes.i32) for axis in (0, 1, 0, 1)])
+    places = [fn.returns.index(op.results[0]) for op, _ in taken(place_forms(fn))]
+    assert places == [1, 3] and len(asked) == 3                    # 31 elements are too few
 
 
 def test_a_program_without_forms_is_itself(func: Any) -> None:
