@@ -98,7 +98,7 @@ def _chebyshev(t: Term, coefficients: Sequence[float]) -> Term:
 def _bessel_i0e(x: Term) -> Term:
     size = abs(x)
     near = _chebyshev(size * 0.25 - 1.0, _I0E_NEAR)
-    far = _chebyshev(16.0 / where(size > 8.0, size, 8.0) - 1.0, _I0E_FAR) * ops.rsqrt(size)
+    far = _chebyshev(16.0 / where(size > 8.0, size, 8.0) - 1.0, _I0E_FAR) * ops.sqrt(1.0 / size)
     return where(size > 8.0, far, near)
 
 

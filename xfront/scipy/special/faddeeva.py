@@ -28,12 +28,16 @@ _ROOT_PI = math.sqrt(math.pi)
 
 def _scaled_complement(x: Any) -> Any:
     below = x < 0
-    size = where(below, -x, x)
-    far = size > 1e15                            # t rounds to 1, and the square may overflow
-    z = where(far, 1.0, size)
-    made = chebyshev((z - 3.75) / (z + 3.75), -1, 1, known.ERFCX) / (1 + 2 * z)
-    made = where(far, (1 / _ROOT_PI) / where(far, size, 1.0), made)
+    made = erfcx_of_positive(where(below, -x, x))
     return where(below, 2 * _exp_of_square(where(below, x, 0.0)) - made, made)
+
+
+def erfcx_of_positive(x: Any) -> Any:
+    """`erfcx` of tracers that are not negative; its derivative is not exact."""
+    far = x > 1e15                               # t rounds to 1, and the square may overflow
+    z = where(far, 1.0, x)
+    made = chebyshev((z - 3.75) / (z + 3.75), -1, 1, known.ERFCX) / (1 + 2 * z)
+    return where(far, (1 / _ROOT_PI) / where(far, x, 1.0), made)
 
 
 def _exp_of_square(x: Any) -> Any:
@@ -42,6 +46,16 @@ def _exp_of_square(x: Any) -> Any:
     made = emit(ops.exp, high * high)
     rest = emit(ops.expm1, (x - high) * (x + high))
     return where(made == math.inf, made, made + made * rest)
+
+
+def falling_bell(x: Any) -> Any:
+    """exp(-x^2 / 2). What rounding takes from the square is found by way of a number near x whose
+    square is exact."""
+    x = where(abs(x) < 40, x, 40.0)
+    half = 0.5 * x * x
+    near = emit(ops.floor, x * 16 + 0.5) * (1 / 16)
+    lost = (0.5 * near * near - half) + 0.5 * (x - near) * (x + near)
+    return emit(ops.exp, -half) * (1 - lost)
 
 
 def _slope_of_complement(y: Any, x: Any) -> Any:

@@ -22,7 +22,7 @@ from ...lax.control_flow import while_loop
 from ...numpy import rint, where
 from ...tracing.trace import emit
 from . import coefficients as known
-from .faddeeva import erfcx_of
+from .faddeeva import erfcx_of, falling_bell
 from .gammas import digamma
 from .parts import chebyshev, wide, with_slopes
 
@@ -369,13 +369,10 @@ def _beside(h: Any, a: Any) -> Any:
 
 
 def _complement(x: Any) -> Any:
-    """The probability of a normal variable above x >= 0. The factor exp(-x^2 / 2) is computed from
-    a number near x whose square is exact."""
+    """The probability of a normal variable above x >= 0."""
     inside = x < 40
     x = where(inside, x, 40.0)
-    near = rint(x * 16) / 16
-    bell = emit(ops.exp, -0.5 * near * near) * emit(ops.exp, -0.5 * (x - near) * (x + near))
-    return where(inside, 0.5 * bell * erfcx_of(x * math.sqrt(0.5)), 0.0)
+    return where(inside, 0.5 * falling_bell(x) * erfcx_of(x * math.sqrt(0.5)), 0.0)
 
 
 def _owen(h: Any, a: Any) -> Any:

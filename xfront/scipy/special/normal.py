@@ -16,9 +16,10 @@ from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import convert, strong
 from ...numpy import exp, log, sqrt, where
-from ...numpy.shorthand import add, choose, compare, div, inexact, mul, sub
+from ...numpy.shorthand import div, inexact, mul, sub
 from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
+from .faddeeva import erfcx_of_positive, falling_bell
 from .parts import chebyshev, one, real, with_slopes
 
 erf = one("erf", ops.erf, "Error function.", "[0., 1.] -> [0.   , 0.843]")
@@ -161,24 +162,40 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     return strong(log_ndtr_of(real("log_ndtr", x)))
 
 
-def log_ndtr_of(x: Any) -> Any:
-    """log(ndtr(x)): by ndtr in the middle, by -ndtr(-x) above, by the asymptotic series below.
+def _log_ndtr(x: Any) -> Any:
+    """Below 0 log(erfcx(-x / sqrt(2)) / 2) - x^2 / 2, above log(1 - ndtr(-x))."""
+    below = x < 0
+    size = abs(x)
+    scaled = 0.5 * erfcx_of_positive(size * math.sqrt(0.5))
+    tail = scaled * falling_bell(where(below, 0.0, x))
+    near = 1.0 - tail
+    rounded = ((1.0 - near) - tail) / near
+    made = emit(ops.log, where(below, scaled, near))
+    made = where(below, made - 0.5 * x * x, made + rounded)
+    return where(x == -math.inf, x, made)
 
-    Source: NIST DLMF 7.12.1.
-    """
-    if x.value.type.dtype.bits < 32:
-        return convert(log_ndtr_of(convert(x, dtypes.f32)), x.value.type.dtype)
-    low = -20.0 if x.value.type.dtype.bits == 64 else -8.0
-    is_low, is_high = compare(ops.lt, x, low), compare(ops.gt, x, 0.0)
-    far = choose(is_low, x, low)
+
+def _slope_of_log_ndtr(_: Any, x: Any) -> Any:
+    """The density over `ndtr`; below by the asymptotic series. Source: NIST DLMF 7.12.1."""
+    low = -20.0 if x.dtype.itemsize == 8 else -8.0
+    is_low = x < low
+    far = where(is_low, x, low)
     inverse = emit(ops.integer_pow, far, exponent=-2)
     series: Any = 1.0
     for k in range(9, 0, -1):                       # Horner: 1 - (1/x^2)(1 - (3/x^2)(1 - ...))
-        series = sub(1.0, mul(mul(inverse, float(2 * k - 1)), series))
-    below = sub(add(log_density_of(far), emit(ops.log, series)), emit(ops.log, emit(ops.neg, far)))
-    centre = choose(is_low, 0.0, choose(is_high, 0.0, x))
-    middle = emit(ops.log, ndtr_of(centre))
-    above = emit(ops.log1p, emit(ops.neg, ndtr_of(emit(ops.neg, choose(is_high, x, 0.0)))))
-    return choose(is_low, below, choose(is_high, above, middle))
+        series = 1.0 - (2 * k - 1) * inverse * series
+    near = as_tracer(where(is_low, 0.0, x))
+    return where(is_low, -far / series, exp(log_density_of(near)) / ndtr_of(near))
+
+
+_log_ndtr_with_slope = with_slopes(_log_ndtr, _slope_of_log_ndtr)
+
+
+def log_ndtr_of(x: Any) -> Any:
+    """`log_ndtr` of a tracer."""
+    dtype = x.value.type.dtype
+    if dtype.bits < 32:
+        return convert(log_ndtr_of(convert(x, dtypes.f32)), dtype)
+    return as_tracer(_log_ndtr_with_slope(x))
 
 __all__ = ["erf", "erfc", "erfinv", "expit", "log_ndtr", "logit", "ndtr", "ndtri"]
