@@ -14,6 +14,7 @@ import numpy as np
 
 from lowering.context import RuleContext, inlined, rule
 from xfront_ir import dtypes, ops
+from xfront_ir.analysis import axis_names
 from xfront_ir.core import Function, Op
 from xfront_ir.regions import cut
 from xfront_ir.types import I32, TensorType, scalar
@@ -45,6 +46,20 @@ def open_token(ctx: RuleContext) -> Any:
     if ctx.token is None:
         ctx.token = ctx.create("stablehlo.create_token", [], [ctx.token_type])
     return ctx.token
+
+
+# --- composite ----------------------------------------------------------------------------
+
+@rule(ops.composite)
+def _composite(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+    """A composite whose decomposition is a function of the module; its ops in place where they
+    have an order with others or read axes of the mesh around them."""
+    body, a = op.attrs["body"], op.attrs
+    if ctx.module is None or ctx.is_ordered(body) or axis_names(body):
+        return ctx.inline(body, operands)
+    return ctx.create("stablehlo.composite", operands, op.results, name=ctx.string(a["name"]),
+                      composite_attributes=ctx.attr(a["attributes"]), version=ctx.i32(a["version"]),
+                      decomposition=ctx.ir.FlatSymbolRefAttr.get(ctx.module.symbol(body)))
 
 
 # --- cond ---------------------------------------------------------------------------------

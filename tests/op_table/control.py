@@ -40,6 +40,12 @@ def _called(b: Any, x: Any, y: Any) -> Any:
     return b.emit(ops.call, x, y, body=body, name="g")
 
 
+def _composite(b: Any, x: Any, y: Any) -> Any:
+    body = trace(lambda b, x, y: [b.emit(ops.mul, b.emit(ops.sin, x), y), y], x.type, y.type)
+    return b.emit(ops.composite, x, y, body=body, name="my.g", attributes='{"k" = 2 : i64}',
+                  version=1)
+
+
 def _switched(b: Any, index: Any, x: Any, y: Any) -> Any:
     branches = (trace(lambda b, x, y: [b.emit(ops.mul, x, y), x], x.type, y.type),
                 trace(lambda b, x, y: [b.emit(ops.sin, x), y], x.type, y.type),
@@ -72,6 +78,9 @@ _SCAN = {"body": _SAME, "n_consts": 0, "n_carry": 1, "length": 3, "reverse": Fal
 ROWS = [
     Row("call", [sample(_called, (2, 3), (2, 3))], WIDE, [
         Bad([("f32", (3,))], "is f32[], got f32[3]", {"body": _SAME, "name": "g"})]),
+    Row("composite", [sample(_composite, (2, 3), (2, 3))], WIDE, [
+        Bad([("f32", (3,))], "is f32[], got f32[3]",
+            {"body": _SAME, "name": "my.g", "attributes": "{}", "version": 0})]),
     Row("cond", [*[sample(_switched, i, (3,), (3,)) for i in (0, 1, 2, -7, 9)],
                  sample(_chosen, (), ())], WIDE, [
         Bad([("f32", ()), ("f32", ())], "scalar bool or i32", {"branches": (_SAME, _SAME)}),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from lowering.clients import default_client, platform_of
-from xfront_ir import ops
+from lowering.context import element_text
+from xfront_ir import dtypes, ops
 
 from ..arrays.binding import Device
 from ..arrays.operands import index_of
@@ -15,7 +17,7 @@ from ..config import config
 from ..tracebacks import front_door_of
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import register_pytree_node, tree_leaves
+from ..tree_util import register_pytree_node, tree_leaves, tree_unflatten
 
 
 def composite(decomposition: Callable[..., Any], name: str, version: int = 0
@@ -24,10 +26,13 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0
 
     Args:
       decomposition: of arrays; its keyword arguments are static attributes.
-      name: with a namespace, such as "my.relu"; it becomes a scope in the names of operations.
+      name: with a namespace, such as "my.relu".
       version: of what the name means.
-    Returns: a function of the same arguments. Every transformation goes through it, since nothing
-      but its decomposition is recorded; the compiler is not told of the composite.
+    Returns: a function of the same arguments. StableHLO has a `stablehlo.composite` for it, with
+      the decomposition as a function; arrays that it closes over are its first operands. What is
+      not known of the composite (its derivatives, its batches) is known of the decomposition.
+    Raises: TypeError where an attribute is no bool, number, string, NumPy array, None, or tuple,
+      list or dict of these.
     Source: StableHLO spec, composite.
 
     >>> lax.composite(lambda x: x + 1, "my.increment")(2.)
@@ -35,17 +40,72 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0
     """
     if not callable(decomposition):
         raise TypeError(f"composite: expected a function, got {decomposition!r}")
+    if not isinstance(name, str):
+        raise TypeError(f"composite: the name must be a string, got {name!r}")
     version = index_of(version, "version")
-    from ..naming import named_scope  # late: most programs have no composite
-    from ..transforms.jit import jit
-
-    scope = name if version == 0 else f"{name}.v{version}"
+    from ..transforms.flat import Arguments  # late: most programs have no composite
+    from .control_flow import captures_in_front, record
 
     @front_door_of(decomposition)
     def composed(*args: Any, **attributes: Any) -> Any:
-        return jit(named_scope(scope)(functools.partial(decomposition, **attributes)))(*args)
+        given = Arguments(name, args)
+        flat = given.trace(functools.partial(decomposition, **attributes), name=name,
+                           kind="composite", staging=True)
+        body, operands = captures_in_front(flat), given.operands(flat)
+        n = len(given.leaves)
+        results = record(ops.composite, [*operands[n:], *operands[:n]], body.weak_returns,
+                         body=body, name=name, attributes=_dictionary(attributes), version=version)
+        return tree_unflatten(flat.out_tree, results)
 
     return composed
+
+
+def _dictionary(items: Mapping[str, Any]) -> str:
+    """MLIR's text of a dictionary of attributes, without those that are None."""
+    found = [f"{_quoted(k)} = {_attribute(k, v)}" for k, v in items.items() if v is not None]
+    return f"{{{', '.join(found)}}}"
+
+
+def _attribute(name: str, x: Any) -> str:
+    """MLIR's text of one attribute. Raises: TypeError."""
+    if isinstance(x, bool | int | float) and not isinstance(x, np.generic):
+        kind = np.bool_ if isinstance(x, bool) else np.int64 if isinstance(x, int) else np.float64
+        return _attribute(name, kind(x))
+    if isinstance(x, str):
+        return _quoted(x)
+    if isinstance(x, tuple | list):
+        return f"[{', '.join([_attribute(name, y) for y in x])}]"
+    if isinstance(x, dict):
+        return _dictionary(x)
+    if isinstance(x, np.generic | np.ndarray) and x.dtype.kind in "biuf":
+        element = element_text(dtypes.from_numpy(x.dtype))
+        if isinstance(x, np.generic):
+            return _number(x) + (f" : {element}" if element != "i1" else "")
+        shape = "".join([f"{d}x" for d in x.shape])
+        return f"dense<{_elements(x) if x.size else ''}> : tensor<{shape}{element}>"
+    raise TypeError(f"composite: attribute {name} is {x!r} of type {type(x)}; attributes are "
+                    "bools, numbers, strings, NumPy arrays, None, and tuples, lists and dicts of "
+                    "these")
+
+
+def _elements(x: np.ndarray) -> str:
+    if not x.ndim:
+        return _number(x[()])
+    return f"[{', '.join([_elements(row) for row in np.asarray(x)])}]"
+
+
+def _number(x: Any) -> str:
+    if x.dtype.kind == "b":
+        return "true" if x else "false"
+    if x.dtype.kind != "f":
+        return str(int(x))
+    return f"{float(x):.17e}" if np.isfinite(x) else f"0x{x.tobytes()[::-1].hex()}"
+
+
+def _quoted(text: str) -> str:
+    """A string of MLIR: bytes that are no plain characters are hexadecimal."""
+    plain = (chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in text.encode())
+    return f'"{"".join(plain)}"'
 
 
 def platform_dependent(*args: Any, default: Callable[..., Any] | None = None,

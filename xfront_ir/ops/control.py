@@ -5,6 +5,7 @@ lane are handled in `lanes.py`. Operands of loops stand in groups, and so do the
 bodies:
 
     call(*operands) {body, name}
+    composite(*operands) {body, name, attributes, version}
     cond(index, *operands) {branches}                    index: bool (two branches) or i32, clamped
     scan(*consts, *carry, *xs) {body, n_consts, n_carry, length, reverse, unroll}
         body(consts, carry, x slices) -> (carry, y slices); results: carry, stacked ys
@@ -15,6 +16,7 @@ Sources: StableHLO spec, `case` and `while`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
@@ -94,10 +96,10 @@ def _known(marks: Sequence[Any]) -> tuple[Flags, list[Value]]:
 
 # --- call ---------------------------------------------------------------------------------
 
-def _infer_call(types: Types, attrs: Attrs) -> Types:
+def _infer_call(types: Types, attrs: Attrs, name: str = "call") -> Types:
     body = attrs["body"]
     params = body.param_types
-    check_types("call", f"operand of @{attrs['name']}", params, types)
+    check_types(name, f"operand of @{attrs['name']}", params, types)
     return body.return_types
 
 
@@ -155,6 +157,21 @@ call = define("call", attrs={"body": BODY, "name": STR}, infer=_infer_call, sing
               batch=_batch_call, strong=strong_body("body"), regions=Regions(
                   {"operands": REST}, {"results": REST}, {"body": ALL}, value="body", is_call=True,
                   free=True), varying=_varying_call)
+
+
+# --- composite ----------------------------------------------------------------------------
+
+composite = define("composite", attrs={"body": FUNCTION, "name": STR, "attributes": STR,
+                                       "version": INT},
+                   infer=partial(_infer_call, name="composite"), single=False, own_primal=True,
+                   jvp=_jvp_call, split=_split_call, transpose=_transpose_call,
+                   batch=_batch_call, strong=strong_body("body"), regions=Regions(
+                       {"operands": REST}, {"results": REST},
+                       {"body": Body(("operands",), ("results",))}), varying=like_body,
+                   family=__name__)
+"""What `body` computes, by a name that a compiler may know; `attributes` is MLIR's text of a
+dictionary. Its derivatives and batches are calls of those of the body, which have no such name.
+Source: StableHLO spec, `composite`."""
 
 
 # --- cond ---------------------------------------------------------------------------------

@@ -24,6 +24,11 @@ def _call(attrs: Attrs, types: Types, *operands: np.ndarray) -> Steps:
     return tuple((yield body, operands))
 
 
+@reference("composite")
+def _composite(attrs: Attrs, types: Types, *operands: np.ndarray) -> Steps:
+    return tuple((yield attrs["body"], operands))
+
+
 @reference("cond")
 def _cond(attrs: Attrs, types: Types, index: np.ndarray, *operands: np.ndarray) -> Steps:
     branches = attrs["branches"]

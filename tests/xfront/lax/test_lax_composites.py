@@ -10,15 +10,91 @@ import xfront.numpy as jnp
 from xfront import lax
 
 
-def test_a_composite_computes_its_decomposition_under_its_name():
+def test_a_composite_computes_its_decomposition():
     cubed = lax.composite(lambda x, *, scale=1.0: scale * x ** 3, "my.cube", version=2)
     assert cubed(2.0, scale=3.0) == 24.0 and isinstance(cubed(2.0), xfront.Array)
     assert xfront.grad(cubed)(2.0) == 12.0
+    assert xfront.jvp(xfront.grad(cubed), (2.0,), (1.0,))[1] == 12.0
     np.testing.assert_array_equal(xfront.vmap(cubed)(jnp.arange(3.0)), [0.0, 1.0, 8.0])
-    text = xfront.jit(cubed).lower(2.0).as_text(debug_info=True)
-    assert "my.cube.v2" in text
     with pytest.raises(TypeError, match="function"):
         lax.composite(3, "my.three")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="name must be a string"):
+        lax.composite(lambda x: x, 3)  # type: ignore[arg-type]
+
+
+def composites_of(f, *args):
+    """The lines of a program in StableHLO that hold a composite."""
+    return [line.strip() for line in xfront.jit(f).lower(*args).as_text().splitlines()
+            if "stablehlo.composite" in line]
+
+
+def test_the_compiler_is_told_of_a_composite():
+    x = jnp.ones(3)
+    cubed = lax.composite(lambda x, *, scale=1.0: scale * x ** 3, "my.cube", version=2)
+    (line,) = composites_of(lambda x: cubed(x, scale=3.0), x)
+    assert line == ('%0 = stablehlo.composite "my.cube" %arg0 {composite_attributes = {scale = '
+                    '3.000000e+00 : f64}, decomposition = @my.cube, version = 2 : i32} : '
+                    '(tensor<3xf32>) -> tensor<3xf32>')
+    text = xfront.jit(cubed).lower(x).as_text()
+    assert "func.func private @my.cube(%arg0: tensor<3xf32>) -> tensor<3xf32>" in text
+    assert "%arg0, %arg0" not in text.partition("private")[0]
+    twice = composites_of(lambda x: cubed(cubed(x)) + cubed(x, scale=2.0), x)
+    assert len(twice) == 3 and "composite_attributes" not in twice[0]
+    np.testing.assert_array_equal(xfront.jit(lambda x: cubed(cubed(x)) + cubed(x, scale=2.0))(x),
+                                  [3.0, 3.0, 3.0])
+
+
+def test_a_composite_in_bodies_and_with_rules():
+    ordered = lax.composite(lambda x: jnp.sort(x, descending=True), "my.falling")
+
+    def turn(x, _):
+        return ordered(x) + jnp.arange(3.0), x.sum()
+
+    x = jnp.array([2.0, 0.0, 1.0])
+    wanted = x
+    for _ in range(4):
+        wanted = jnp.sort(wanted, descending=True) + jnp.arange(3.0)
+    np.testing.assert_array_equal(xfront.jit(lambda x: lax.scan(turn, x, length=4)[0])(x), wanted)
+    assert len(composites_of(lambda x: lax.scan(turn, x, length=4)[0], x)) == 1
+
+    ruled = xfront.custom_jvp(lax.composite(jnp.sin, "my.sine"))
+    ruled.defjvps(lambda t, y, x: 10 * t)
+    assert xfront.grad(ruled)(0.0) == 10.0 and len(composites_of(ruled, 0.0)) == 1
+    assert len(composites_of(lambda x: xfront.value_and_grad(ruled)(x)[0], 0.0)) == 1
+
+    seen = []
+    tells = lax.composite(lambda x: (xfront.debug.callback(seen.append, x, ordered=True), x)[1],
+                          "my.telling")
+    xfront.jit(lambda x: tells(tells(x) + 1))(1.0)
+    xfront.effects_barrier()
+    assert [float(x) for x in seen] == [1.0, 2.0]
+
+
+def test_what_a_composite_closes_over_comes_first():
+    x, c = jnp.arange(3.0), jnp.ones((2, 3))
+    (line,) = composites_of(lambda x, y: lax.composite(lambda x: x + c - y, "my.sum")(x), x, 2.0)
+    assert line.endswith("(tensor<2x3xf32>, tensor<f32>, tensor<3xf32>) -> tensor<2x3xf32>")
+    np.testing.assert_array_equal(lax.composite(lambda x: x + c, "my.sum")(x), c + x)
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (True, "true"), (2, "2 : i64"), (-1.5, "-1.500000e+00 : f64"), ("a\"b", '"a\\22b"'),
+    ((1, [2.0]), "[1, [2.000000e+00]]"), ({"b": 1}, "{b = 1 : i64}"),
+    (np.array([[1, 2]], np.int32), "dense<[[1, 2]]> : tensor<1x2xi32>"),
+    (np.float32(3), "3.000000e+00 : f32"), (float("inf"), "0x7FF0000000000000 : f64"),
+    (np.array([True, False]), "dense<[true, false]> : tensor<2xi1>"),
+    (np.zeros((0, 2), np.uint8), "dense<> : tensor<0x2xui8>")])
+def test_attributes_of_a_composite(value, text):
+    (line,) = composites_of(lambda x: lax.composite(lambda x, k: x, "my.f")(x, k=value), 1.0)
+    assert f"{{k = {text}}}" in line
+
+
+def test_what_no_attribute_of_a_composite_can_be():
+    f = lax.composite(lambda x, k: x, "my.f")
+    for wrong in (jnp.ones(2), jnp.float32, np.array([1j]), {1, 2}):
+        with pytest.raises(TypeError, match="attribute k is"):
+            f(1.0, k=wrong)
+    assert f(1.0, k=None) == 1.0
 
 
 def test_the_platform_chooses():
