@@ -1,7 +1,7 @@
-"""Calls of host functions from traced programs: pure_callback, io_callback, and debug's.
+"""Calls of host functions from traced programs: pure_callback, io_callback and debug_callback.
 
-A callback op carries a slot (`tracing/host.py`). The function in the slot is handed over when the
-program is compiled, and is freed with the last op that holds the slot.
+A callback op carries a slot (`tracing/host.py`). The function in the slot is passed to the compiler
+with the program, and is freed with the last op that holds the slot.
 Effects keep their place: in an un-jitted transformation whose inputs are known, the effect runs
 when Python reaches the callback.
 """
@@ -34,19 +34,22 @@ VMAP_METHODS = (None, "sequential", "sequential_unrolled", "expand_dims", "broad
 def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
                   sharding: ShardingLike = None, vmap_method: str | None = None,
                   vectorized: None = None, **kwargs: Any) -> Any:
-    """Call a pure host function: it may be dropped where nothing reads its result, or run twice.
+    """The results of a pure host function, which may be dropped where unread, or run twice.
 
     Args:
-      callback: takes NumPy arrays in the structure of args and kwargs, returns as many arrays as
-        `result_shape_dtypes` has, in their order.
+      callback: function that takes NumPy arrays in the structure of args and kwargs, and returns
+        arrays of the shapes and dtypes of `result_shape_dtypes`.
       result_shape_dtypes: tree of objects with shape and dtype.
-      sharding: where it runs: None, or the default device's.
-      vmap_method: how a batch reaches it: "sequential", "expand_dims" or "broadcast_all".
-      vectorized: None; the older spelling of `vmap_method`.
+      args, kwargs: trees of arrays; other leaves reach the callback unchanged.
+      sharding: None, or the sharding of the default device.
+      vmap_method: how a batch reaches the callback: "sequential" or "sequential_unrolled" (example
+        by example), "expand_dims" (axes of size 1 for arguments without a batch) or "broadcast_all"
+        (all arguments have the batch); with None, `vmap` raises.
+      vectorized: None only; the older spelling of `vmap_method`.
     Returns: tree of arrays.
-    Raises: ValueError for another vmap_method, and where `callback` returns other shapes or dtypes,
-      by its name; NotImplementedError for another placement and for
-      `vectorized`.
+    Raises: TypeError where `callback` is not a function; ValueError for another `vmap_method`, and
+      where `callback` returns other shapes or dtypes; NotImplementedError for another placement and
+      for `vectorized`.
 
     >>> kind = xfront.ShapeDtypeStruct((2,), np.float32)
     >>> xfront.jit(lambda x: xfront.pure_callback(np.cumsum, kind, x))(jnp.array([1., 2.]))
@@ -64,9 +67,12 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
 @front_door
 def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
                 sharding: Any = None, ordered: bool = False, **kwargs: Any) -> Any:
-    """Call a host function for its effect and result, as often as the program says.
+    """The results of a host function with effects, which runs as often as the program says.
 
-    Args: as for `pure_callback`; `ordered`: keep the order among ordered callbacks.
+    Args:
+      callback, result_shape_dtypes, args, kwargs, sharding: as for `pure_callback`.
+      ordered: whether the callback keeps its order among ordered callbacks.
+    Returns: tree of arrays.
 
     >>> from xfront.experimental import io_callback
     >>> seen, kind = [], xfront.ShapeDtypeStruct((), np.int32)
@@ -83,9 +89,11 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
 @front_door
 def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = False,
                    partitioned: bool = False, **kwargs: Any) -> None:
-    """Call a host function for its effect alone; it has no part in derivatives.
+    """Call a host function for its effect alone; derivatives ignore it.
 
-    Args: as for `io_callback`; `partitioned`: False, arrays being on one device.
+    Args:
+      callback, args, kwargs, ordered: as for `io_callback`; the result is ignored.
+      partitioned: False only.
 
     >>> seen = []
     >>> result = xfront.jit(lambda x: xfront.debug.callback(seen.append, x + 1))(1.0)
@@ -107,7 +115,7 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
         binding.canonical_dtype(np.dtype(s.dtype)))) for s in specs])
     where: list[Any] = [None] * len(leaves)
     traced = []
-    for i, x in enumerate(leaves):                 # a value that is no array is passed as it is
+    for i, x in enumerate(leaves):                 # a value that is not an array passes unchanged
         if type(x) is Tracer or isinstance(x, (binding.Array, np.ndarray, np.generic, bool, int,
                                                float, complex)):
             kind_of(f"{kind}_callback", x)
@@ -164,12 +172,12 @@ def canonical(x: Any) -> np.ndarray:
 
 
 def key_words(x: Any) -> Any:
-    """The integers of an array of keys, as traced programs pass them; any other value unchanged."""
+    """The words of an array of keys, as traced programs pass them; any other value unchanged."""
     return x._base if type(x) is KeyArray else x
 
 
 def known_now(operands: list[Any]) -> list[np.ndarray] | None:
-    """Values of the operands where all are known while Python runs, else None."""
+    """The values of the operands where all are known while Python runs, else None."""
     if state.current is not None and state.current.staging:
         return None
     known = []

@@ -1,4 +1,4 @@
-"""`core`: whether a value is traced and which type it has; jaxprs, and how to run them."""
+"""`core`: whether a value is traced, and its type; jaxprs, and functions that evaluate them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _ABSENT = {
 
 
 def __getattr__(name: str) -> Any:
-    """Names of programs as data, imported when first asked for."""
+    """The names of programs as data, which are imported when they are first read."""
     home = _HOMES.get(name)
     if home is None:
         if name == "Primitive":

@@ -12,8 +12,11 @@ from .tree_util import tree_flatten, tree_map, tree_unflatten
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
     """A function whose batches are computed one example after the other, in a loop.
 
-    Under nested `vmap`s each becomes a loop. Use it for functions that do not batch (a callback
-    that takes one example) or whose batch needs too much memory.
+    Each of nested `vmap`s becomes a loop. Use it for functions that do not batch (a callback that
+    takes one example) or whose batch needs too much memory.
+
+    Args:
+      f: a function of arrays and trees.
 
     >>> @custom_batching.sequential_vmap
     ... def total(x):

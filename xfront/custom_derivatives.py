@@ -21,7 +21,7 @@ from .tree_util import tree_map
 
 
 def __getattr__(name: str) -> Any:
-    """Primitives, found when first asked for: `custom_jvp_call_p`."""
+    """Primitives such as `custom_jvp_call_p`, which are made when they are first read."""
     if name in ("custom_jvp_call_p", "custom_vjp_call_p", "remat_opt_p"):
         from .primitives import named
 
@@ -30,7 +30,7 @@ def __getattr__(name: str) -> Any:
 
 
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
-    """The zero tangents of a tree's leaves: arrays, or SymbolicZeros with `symbolic_zeros`.
+    """The tree of zero tangents of a tree `val`: arrays, or SymbolicZeros with `symbolic_zeros`.
 
     >>> custom_derivatives.zero_from_primal(jnp.array([1., 2.]))
     Array([0., 0.], dtype=float32)

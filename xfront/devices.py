@@ -40,7 +40,7 @@ host_count, host_id = process_count, process_index
 
 
 def process_indices(backend: str | None = None) -> list[int]:
-    """Indices of the processes of this program, ascending."""
+    """The indices of the processes of this program in ascending order."""
     return list(range(process_count(backend)))
 
 
@@ -67,20 +67,20 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = Fals
 
     Args:
       x: tree of arrays and numbers.
-      device: a device, a sharding, a PartitionSpec on the mesh in context, a Format of the
-        platform's own layout, None (the default device, uncommitted), or a tree prefix of x.
-        Inside a program a sharding on several devices is a constraint
-        (`lax.with_sharding_constraint`), and one device says nothing.
-      src: None; where the arrays come from is known from them.
-      donate: a permission to reuse the memory of `x`, which is not made use of.
-      may_alias: False asks for memory of its own where an array would be handed through; None and
-        True allow it to share.
+      device: a device, a Sharding, a PartitionSpec on the mesh in context, a Format of the
+        platform's own layout, None (the default device, uncommitted), or a tree prefix of `x` of
+        these. Inside a program a sharding on several devices is a constraint
+        (`lax.with_sharding_constraint`), and a single device changes nothing.
+      src: None only; the arrays themselves say where they are.
+      donate: a permission to reuse the memory of `x`, which changes nothing.
+      may_alias: whether the result may share memory with `x`: False copies an array that would be
+        returned as it is; None and True do not.
     Returns: tree of arrays; committed to the device where one is given.
-    Raises: TypeError where a leaf is no array; ValueError where `device` is no place, and for both
-      `donate` and `may_alias`, and where the devices are those of another process; AssertionError
-      where processes give different values to devices of them all; RuntimeError where an array was
-      deleted; NotImplementedError for `src`, for a layout that is not the platform's, and for
-      another memory inside a program.
+    Raises: TypeError where a leaf is not an array; ValueError where `device` is not one of these,
+      for both `donate` and `may_alias`, and where the devices belong to another process;
+      AssertionError where processes give different values for devices of all of them; RuntimeError
+      where an array was deleted, or for a spec without a mesh in context; NotImplementedError for
+      `src`, for a layout that is not the platform's, and for another memory inside a program.
     """
     only("device_put", None, "the arrays themselves say where they are", src=src)
     if donate and may_alias:
@@ -97,7 +97,7 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = Fals
 
 
 def _agree(leaves: Sequence[Any], places: Sequence[Any]) -> None:
-    """Refuse a value that differs between the processes whose devices receive it."""
+    """Refuse a value that differs between the processes whose devices get it."""
     here, by_processes = clients.processes(), {}
     for x, place in zip(leaves, places, strict=True):
         if not isinstance(place, binding.Sharding) or place.is_fully_addressable or (
@@ -138,7 +138,7 @@ def _put(x: Any, device: Any) -> Any:
     if type(x) is Tracer:
         if device is None:
             return x
-        place = binding.sharding_of(device)        # raises where `device` is no place
+        place = binding.sharding_of(device)        # raises where `device` is not a place
         if type(place) is binding.SingleDeviceSharding:
             if place.memory_kind not in (None, place._device.default_memory().kind):
                 raise NotImplementedError(
@@ -156,7 +156,7 @@ def _put(x: Any, device: Any) -> Any:
         raise TypeError(f"Cannot interpret value of type {type(x)} as an abstract array; it does "
                         "not have a dtype attribute")
     if isinstance(device, binding.NamedSharding) and len(device.spec) > np.ndim(x):
-        device.shard_shape(np.shape(x))          # raises
+        device.shard_shape(np.shape(x))          # raises: the spec has too many entries
     weak = type(x) in (int, float, complex)
     made = binding.put_explicitly(x, device, weak)
     if state.current is not None and state.current.staging:
@@ -166,7 +166,7 @@ def _put(x: Any, device: Any) -> Any:
 
 @front_door
 def device_get(x: Any) -> Any:
-    """The tree `x` with NumPy arrays in place of arrays."""
+    """The tree `x` with NumPy arrays in place of arrays; other leaves stay."""
     def fetch(v: Any) -> Any:
         if type(v) is KeyArray:
             return v
@@ -187,7 +187,7 @@ def block_until_ready(x: T) -> T:
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """Start copying the arrays of the tree to the host; return the tree."""
+    """Start to copy the arrays of the tree to the host; return the tree."""
     for v in tree_flatten(x)[0]:
         if hasattr(v, "copy_to_host_async"):
             v.copy_to_host_async()
@@ -200,8 +200,10 @@ def effects_barrier() -> None:
 
 
 def live_arrays(platform: str | None = None) -> list[binding.Array]:
-    """Arrays of this process that have not been deleted, on a platform (None: the default one).
+    """The arrays of this process that have not been deleted.
 
+    Args:
+      platform: name of the platform whose arrays are listed; None means the default one.
     Raises: RuntimeError where the platform is unknown or cannot be used.
     """
     found = binding.client() if platform is None else clients.client(platform)
@@ -209,7 +211,7 @@ def live_arrays(platform: str | None = None) -> list[binding.Array]:
 
 
 def clear_caches() -> None:
-    """Forget compiled programs and traces of this process; what is on disk stays."""
+    """Drop all compiled programs and traces of this process; programs on disk stay."""
     from .tracing import programs
 
     programs.clear()

@@ -14,7 +14,7 @@ _SHARED = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 floa
 
 
 def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Any:
-    """As `xfront.numpy.from_dlpack`: an array over the memory of an object that speaks DLPack.
+    """An array over the memory of an object with `__dlpack__`, as `xfront.numpy.from_dlpack`.
 
     >>> from xfront import dlpack
     >>> dlpack.from_dlpack(np.array([1, 2], np.int32))
@@ -24,7 +24,7 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
 
 
 def is_supported_dtype(dtype: Any) -> bool:
-    """Whether arrays of a dtype can be shared.
+    """Whether arrays of a dtype can be shared by DLPack.
 
     >>> from xfront import dlpack
     >>> dlpack.is_supported_dtype(jnp.float32), dlpack.is_supported_dtype(jnp.int4)

@@ -19,7 +19,7 @@ def _installed(package: str) -> str:
 
 
 def _devices() -> tuple[list[str], list[str]]:
-    """Lines about devices, and what to fix."""
+    """Lines about devices, and lines about what to fix."""
     import xfront
 
     try:
@@ -40,7 +40,7 @@ def _accelerator(platform_name: str) -> list[str]:
 
 
 def report() -> tuple[list[str], list[str]]:
-    """Lines of facts, and lines of what to fix."""
+    """Lines of facts, and lines about what to fix."""
     import xfront
 
     facts = [

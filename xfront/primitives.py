@@ -30,33 +30,33 @@ from .on_demand import above
 
 
 class Primitive:
-    """An op as users' programs see it; primitives compare by identity.
+    """An op in the form that users' programs see; primitives compare by identity.
 
     `Primitive("name")` makes a user's own: `def_impl`, `def_abstract_eval` and the tables of
-    `interpreters` give its rules (docs/programs.md), and `bind` runs or records it.
+    `interpreters` set its rules (docs/programs.md), and `bind` runs or records it.
 
-    Fields: `name`; `multiple_results`, whether it gives a list; `definition`, the op, or None
-    where others are recorded in its place.
+    Fields: `name`; `multiple_results`, whether its result is a list; `definition`, the op, or None
+    where other ops are recorded in its place.
     """
 
     multiple_results = False
     call_primitive = map_primitive = ref_primitive = False
     definition: OpDef | None = None
-    is_own = True                                # a user's, not one of the IR's ops
+    is_own = True                                # whether it is a user's, not an op of the IR
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._impl: Callable[..., Any] | None = None
         self._abstract_eval: Callable[..., Any] | None = None
-        self.revision = 0                        # how often a rule of it was given
+        self.revision = 0                        # how often a rule was set
 
     def changed(self) -> None:
-        """Note that a rule was given: programs traced under earlier rules are not used again."""
+        """Note that a rule was set: programs traced under earlier rules are not used again."""
         self.revision += 1
 
     @staticmethod
     def of_op(name: str, definition: OpDef | None, multiple_results: bool) -> Primitive:
-        """The primitive of an op of the IR, or of a name in whose place other ops are recorded."""
+        """The primitive of an op of the IR, or of a name for which other ops are recorded."""
         made = Primitive(name)
         made.definition, made.multiple_results, made.is_own = definition, multiple_results, False
         return made
@@ -78,8 +78,8 @@ class Primitive:
         """Record the operation, or run it where nothing is traced.
 
         Args:
-          args: arrays, traced ones, numbers.
-          params: under JAX's names, as `eqn.params` has them.
+          args: arrays, traced arrays or numbers.
+          params: parameters under JAX's names, as in `eqn.params`.
         Returns: an array; a list where `multiple_results` is set.
         Raises: TypeError where operands or params do not fit; NotImplementedError where nothing is
           recorded under this name, or a rule is missing.
@@ -93,7 +93,8 @@ class Primitive:
         return [], dict(params)
 
     def impl(self, *args: Any, **params: Any) -> Any:
-        """Run it on arrays. Raises: NotImplementedError where no implementation was given."""
+        """Run the primitive on arrays. Raises: NotImplementedError where it has neither an
+        implementation nor a lowering."""
         if not self.is_own:
             return self.bind(*args, **params)
         if self._impl is None:
@@ -101,7 +102,8 @@ class Primitive:
         return self._impl(*args, **params)
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
-        """Types of the results and effects, from types of the operands."""
+        """Types of the results and effects, from types of the operands. Raises: NotImplementedError
+        where the primitive has no type rule."""
         if self._abstract_eval is None:
             raise NotImplementedError(f"Abstract evaluation for '{self.name}' not implemented")
         return self._abstract_eval(*avals, **params)
@@ -121,21 +123,21 @@ class Primitive:
         return impl
 
     def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the type rule: `rule(*avals, **params)` gives a ShapedArray, or a list of them."""
+        """Set the type rule: `rule(*avals, **params)` returns a ShapedArray, or a list of them."""
         self._refuse_rule("def_abstract_eval")
         self.changed()
         self._abstract_eval = lambda *avals, **params: (rule(*avals, **params), frozenset())
         return rule
 
     def def_effectful_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """As `def_abstract_eval`, for a rule that gives (types, effects)."""
+        """Set the type rule, as `def_abstract_eval`, for a rule that returns (types, effects)."""
         self._refuse_rule("def_effectful_abstract_eval")
         self.changed()
         self._abstract_eval = rule
         return rule
 
     def def_custom_bind(self, bind: Callable[..., Any]) -> Callable[..., Any]:
-        """Set what `bind` does."""
+        """Set the function that runs in place of `bind`."""
         self._refuse_rule("def_custom_bind")
         self.bind = bind  # type: ignore[method-assign]
         return bind
@@ -143,7 +145,7 @@ class Primitive:
 
 # --- names --------------------------------------------------------------------------------
 
-_RENAMED = {                              # name with _p: (op, what the primitive calls itself)
+_RENAMED = {                              # name with _p: (name of the op, name of the primitive)
     "bitcast_convert_type_p": ("bitcast", "bitcast_convert_type"),
     "convert_element_type_p": ("convert", "convert_element_type"),
     "custom_jvp_call_p": ("custom_jvp", "custom_jvp_call"),
@@ -162,7 +164,7 @@ _RENAMED = {                              # name with _p: (op, what the primitiv
     "select_n_p": ("select_n", "select_n"),
 }
 _OF_OP = {"select": "select_n", **dict(_RENAMED.values())}
-_APART = {                               # name with _p: (its name, multiple_results)
+_APART = {                               # name with _p: (name of the primitive, multiple_results)
     "add_jaxvals_p": ("add_any", False),                    # recorded as add
     "after_all_p": ("after_all", False),                    # not recorded
     "approx_top_k_p": ("approx_top_k", True),               # top_k
@@ -191,9 +193,12 @@ _MADE_APART = {key: Primitive.of_op(name, None, multiple)
 
 
 def named(name: str, module: str = "xfront.lax") -> Primitive:
-    """The primitive that a module has under `name`, such as `dot_general_p`.
+    """The primitive with a name such as `dot_general_p`.
 
-    Raises: AttributeError where there is none.
+    Args:
+      name: the name with `_p`.
+      module: name of the module that was asked, for errors.
+    Raises: AttributeError where there is no such primitive.
     """
     if name in _MADE_APART:
         return _MADE_APART[name]
@@ -210,7 +215,7 @@ def belongs(definition: OpDef, primitive: Primitive) -> None:
 
 
 def primitive_of(definition: OpDef) -> Primitive:
-    """The one primitive of an op; `select`, which is a two-way `select_n`, shares that one's."""
+    """The one primitive of an op; `select` shares that of `select_n`, of which it is a case."""
     found = _MADE.get(definition)
     if found is None:
         if definition is ops.select:
@@ -223,7 +228,7 @@ def primitive_of(definition: OpDef) -> Primitive:
 
 
 def aval_of(type: TensorType) -> Any:
-    """Shape and dtype of a value, as arrays have them; references have a type of their own."""
+    """The type of a value in the form of types of arrays; references have another type."""
     if type.dtype.is_ref:
         from .arrays.refs import AbstractRef, content_type
 
@@ -238,7 +243,7 @@ Attrs = Mapping[str, Any]
 
 
 def parameters(op: Op) -> dict[str, Any]:
-    """The attributes of an op under JAX's names; dtypes are NumPy's."""
+    """The attributes of an op under JAX's names, with NumPy's dtypes."""
     own = _MADE.get(op.definition)
     if own is not None and own.is_own:
         return dict(op.attrs["call"].params)

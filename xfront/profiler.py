@@ -5,8 +5,8 @@
             with profiler.StepTraceAnnotation("train", step_num=step):
                 params = train_step(params).block_until_ready()
 
-Below the folder, `plugins/profile/<time>` then has the profile, which XProf, TensorBoard and
-ui.perfetto.dev show.
+The profile is then in the folder `plugins/profile/<time>` below it; XProf, TensorBoard and
+ui.perfetto.dev show it.
 """
 
 from __future__ import annotations
@@ -50,11 +50,12 @@ def start_trace(log_dir: str | os.PathLike[str], create_perfetto_link: bool = Fa
     """Begin to record a profile; `stop_trace` writes it.
 
     Args:
-      log_dir: the folder for profiles, made where it does not exist.
-      create_perfetto_link: False.
-      create_perfetto_trace: write `perfetto_trace.json.gz` too, which ui.perfetto.dev opens.
-      profiler_options: what is recorded.
-    Raises: RuntimeError where a profile is being recorded; NotImplementedError for
+      log_dir: path of the folder for profiles, which is made where it does not exist.
+      create_perfetto_link: False only.
+      create_perfetto_trace: whether `perfetto_trace.json.gz` is written too, which ui.perfetto.dev
+        opens.
+      profiler_options: the ProfileOptions that say what is recorded; None means the default ones.
+    Raises: RuntimeError where a profile is being recorded already; NotImplementedError for
       `create_perfetto_link`.
     """
     global _running
@@ -71,9 +72,9 @@ def start_trace(log_dir: str | os.PathLike[str], create_perfetto_link: bool = Fa
 
 
 def stop_trace() -> None:
-    """End what `start_trace` began, and write the profile.
+    """End the recording that `start_trace` began, and write the profile.
 
-    Raises: RuntimeError where none is being recorded.
+    Raises: RuntimeError where no profile is being recorded.
     """
     global _running
     with _LOCK:
@@ -91,7 +92,7 @@ def stop_trace() -> None:
 def trace(log_dir: str | os.PathLike[str], create_perfetto_link: bool = False,
           create_perfetto_trace: bool = False, profiler_options: ProfileOptions | None = None
           ) -> Generator[None, None, None]:
-    """`start_trace` and `stop_trace` around a block of code."""
+    """A context that records a profile of a block of code; arguments as for `start_trace`."""
     start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
     try:
         yield
@@ -100,7 +101,9 @@ def trace(log_dir: str | os.PathLike[str], create_perfetto_link: bool = False,
 
 
 class TraceAnnotation(TraceMe):
-    """A name for what a block of code does, on the time line of its thread.
+    """A context that names a block of code on the time line of its thread.
+
+    Keyword arguments after the name are shown with it.
 
     >>> with xfront.profiler.TraceAnnotation("load", file=3):
     ...     x = jnp.ones(3)
@@ -108,7 +111,7 @@ class TraceAnnotation(TraceMe):
 
 
 class StepTraceAnnotation(TraceAnnotation):
-    """A step of a program, as tools count them: `StepTraceAnnotation("train", step_num=i)`.
+    """A context for a step that tools count: `StepTraceAnnotation("train", step_num=i)`.
 
     >>> with xfront.profiler.StepTraceAnnotation("train", step_num=1):
     ...     jnp.sin(0.5)
@@ -120,7 +123,7 @@ class StepTraceAnnotation(TraceAnnotation):
 
 
 def annotate_function(func: F, name: str | None = None, **decorator_kwargs: Any) -> F:
-    """`func`, each call in a `TraceAnnotation` of its own name or another.
+    """`func` with each call in a `TraceAnnotation`, named `name` or, where that is None, as `func`.
 
     >>> xfront.profiler.annotate_function(jnp.sin, name="wave")(0.5)
     Array(0.479, dtype=float32, weak_type=True)
@@ -139,8 +142,10 @@ def start_server(port: int, requires_backend: bool = True) -> ProfilerServer:
     """A server from which other programs take profiles of this one.
 
     Args:
-      requires_backend: make the platform's client first, so that its devices are seen.
-    Raises: ValueError where there is one.
+      port: number of the port on which the server listens.
+      requires_backend: whether the default platform's client is made first, so that profiles have
+        its devices.
+    Raises: ValueError where there is a server already.
     """
     global _server
     if _server is not None:
@@ -152,7 +157,7 @@ def start_server(port: int, requires_backend: bool = True) -> ProfilerServer:
 
 
 def stop_server() -> None:
-    """Stop what `start_server` started. Raises: ValueError where there is none."""
+    """Stop the server that `start_server` started. Raises: ValueError where there is none."""
     global _server
     if _server is None:
         raise ValueError("No active profiler server.")
@@ -160,7 +165,9 @@ def stop_server() -> None:
 
 
 def device_memory_profile(backend: str | None = None) -> bytes:
-    """What lies in the memory of a platform's devices, and where it was made; pprof reads it."""
+    """A profile of the memory of a platform's devices, in the format of pprof.
+
+    It says which arrays and programs there are, and where they were made."""
     return gzip.compress(clients.client(backend).heap_profile())
 
 

@@ -30,9 +30,10 @@ def new_ref(init_val: ArrayLike, *, memory_space: None = None, kind: None = None
 
     Args:
       init_val: array, traced array or number.
-      memory_space, kind: None.
-    Returns: a `Ref` of its shape and dtype, which is strong.
-    Raises: TypeError where it is no array; ValueError for a reference.
+      memory_space, kind: None only.
+    Returns: a `Ref` of the shape and dtype of `init_val`; its dtype is not weak.
+    Raises: TypeError where `init_val` is not an array; ValueError where it is a reference;
+      NotImplementedError for `memory_space` and `kind`.
 
     >>> ref = xfront.new_ref(jnp.zeros(3))
     >>> ref[1] = 2.0
@@ -62,7 +63,7 @@ def _only_default(name: str, memory_space: Any, kind: Any) -> None:
 
 
 def empty_ref(ty: Array | ShapeDtypeStruct, *, memory_space: None = None) -> Ref:
-    """A reference of a shape and dtype; it refers to zeros until it is written.
+    """A reference of the shape and dtype of `ty`, which refers to zeros until it is written.
 
     >>> ref = xfront.empty_ref(xfront.ShapeDtypeStruct((2,), jnp.float32))
     >>> ref[0] = 3
@@ -79,7 +80,7 @@ def empty_ref(ty: Array | ShapeDtypeStruct, *, memory_space: None = None) -> Ref
 def freeze(ref: Ref) -> Array:
     """The array that a reference refers to; the reference cannot be used afterwards.
 
-    Raises: TypeError where it is no reference; ValueError where it was frozen before.
+    Raises: TypeError where `ref` is not a reference; ValueError where it was frozen before.
 
     >>> ref = xfront.new_ref(jnp.array([1., 2.]))
     >>> ref[0] = 5
@@ -96,7 +97,7 @@ def freeze(ref: Ref) -> Array:
 
 
 def free_ref(ref: Ref) -> None:
-    """End the use of a reference. Raises: as `freeze`.
+    """End the use of a reference. Raises: TypeError, ValueError, as `freeze`.
 
     >>> ref = xfront.new_ref(1.0)
     >>> xfront.free_ref(ref)
@@ -176,7 +177,7 @@ def whole_of(ref: Ref, name: str) -> Any:
 
 
 def put(ref: Ref, value: Any) -> None:
-    """Let a reference refer to another value of the same type."""
+    """Make a reference refer to another value of the same type."""
     source = used_as(ref)
     if source is ref and state.current is None and type(value) is not Tracer:
         ref.held = value
@@ -221,7 +222,7 @@ def _is_whole(index: Any) -> bool:
 
 
 def checked(index: Any, shape: tuple[int, ...]) -> Any:
-    """`idx`, checked as an index of a reference.
+    """The index itself, after a check that a reference of this shape can take it.
 
     Raises: ValueError for an int outside the shape; TypeError for a boolean mask.
     """
@@ -238,9 +239,9 @@ def checked(index: Any, shape: tuple[int, ...]) -> Any:
 
 
 def fitting(name: str, ref: Ref, value: Any, shape: tuple[int, ...]) -> Any:
-    """The value to be written, as an array of the content's dtype.
+    """The value to be written, as an array of the dtype of the reference.
 
-    Raises: ValueError where its shape is not that of its place, or its dtype not the content's.
+    Raises: ValueError where its shape is not `shape`, or its dtype does not fit the reference's.
     """
     if type(value) is Ref:
         raise TypeError(f"{name}: a reference cannot be written to a reference; write other[...]")

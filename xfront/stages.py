@@ -69,7 +69,7 @@ class ClosedProgram:
 
     @property
     def in_avals(self) -> list[Any]:
-        """Types of the parameters, as arrays have them."""
+        """Types of the parameters, as the types of arrays."""
         n = len(self.ir.params) - len(self.consts)
         weak = self.ir.weak_params or (False,) * len(self.ir.params)
         return [shape_struct(v.type, w).aval
@@ -77,7 +77,7 @@ class ClosedProgram:
 
     @property
     def out_avals(self) -> list[Any]:
-        """Types of the results, as arrays have them."""
+        """Types of the results, as the types of arrays."""
         weak = self.ir.weak_returns or (False,) * len(self.ir.returns)
         return [shape_struct(v.type, w).aval for v, w in zip(self.ir.returns, weak, strict=True)]
 
@@ -93,7 +93,8 @@ class ClosedProgram:
 
 
 def typeof(x: ArrayLike) -> Any:
-    """Shape, dtype and weakness of an array, traced or not, or of a number. Raises: TypeError.
+    """Shape, dtype and weakness of an array, traced or not, or of a number. Raises: TypeError for
+    any other value.
 
     >>> xfront.typeof(jnp.ones((2, 3)))
     ShapedArray(float32[2,3])
@@ -109,13 +110,16 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()
     """A function that traces `fun` on its arguments and returns its jaxpr.
 
     Args:
-      static_argnums: arguments that are no arrays.
-      axis_env: (name, size) of axes that are bound in `fun`, outermost first.
-      return_shape: also give the result's shapes.
-      abstracted_axes: None; shapes are known while tracing.
-    Returns: a function giving a `ClosedJaxpr` (with `return_shape`, and the result's shapes), a
-      view of the IR under JAX's names (docs/programs.md); `.ir` is the Function.
-    Raises: NotImplementedError for abstracted_axes.
+      fun: any function of arrays and trees.
+      static_argnums: position or positions of arguments that are not arrays; none by default.
+      axis_env: pairs (name, size) of axes that are bound in `fun`, outermost first, or None.
+      return_shape: whether the shapes of the result are returned too.
+      abstracted_axes: None only; shapes are known while tracing.
+    Returns: a function of the same arguments, or of ShapeDtypeStructs in their place, that returns
+      a `ClosedJaxpr`, a view of the IR under JAX's names (docs/programs.md) whose `.ir` is the
+      Function. With `return_shape` it returns a pair of that and the tree of the result's shapes.
+    Raises: NotImplementedError for `abstracted_axes`; at the call, TypeError where an argument is
+      not an array.
 
     >>> print(xfront.make_jaxpr(jnp.sin)(1.0))
     { lambda ; a:f32[]. let
@@ -132,7 +136,12 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()
 
 def make_ir(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
             return_shape: bool = False) -> Callable[..., Any]:
-    """As `make_jaxpr`, giving a `ClosedProgram`, which prints as IR text; `.ir` is the Function.
+    """A function that traces `fun` on its arguments and returns its IR.
+
+    Args:
+      fun, static_argnums, return_shape: as for `make_jaxpr`.
+    Returns: a function that returns a `ClosedProgram`, which prints as IR text and whose `.ir` is
+      the Function; with `return_shape`, a pair of that and the tree of the result's shapes.
 
     >>> print(xfront.make_ir(jnp.sin)(1.0))
     func @sin(%0: weak f32[]) -> (weak f32[]) {
@@ -167,7 +176,8 @@ def _tracing(fun: Callable[..., Any], kind: str, static_argnums: int | Sequence[
 
 def trace_for(fun: Callable[..., Any], args: tuple, kwargs: dict, statics: set[int], kind: str
               ) -> tuple[Flat, list]:
-    """Trace a call for inspection; array-likes and ShapeDtypeStructs stand for arrays."""
+    """The trace of a call for inspection, and the leaves of its arguments; objects with a shape and
+    a dtype may stand for arrays."""
     places = [i for i in range(len(args)) if i not in statics]
     leaves, tree = tree_flatten(([args[i] for i in places], kwargs))
     kinds = [struct_kind(kind, x) for x in leaves]
@@ -198,8 +208,10 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of the result of `fun`, which is not computed.
 
     Args:
-      args, kwargs: arrays, or `ShapeDtypeStruct`s in their place, which `fun` may return too.
+      fun: any function of arrays and trees; it may return `ShapeDtypeStruct`s too.
+      args, kwargs: its arguments, arrays or `ShapeDtypeStruct`s in their place.
     Returns: the result's tree with `ShapeDtypeStruct` leaves.
+    Raises: TypeError where an argument is not an array.
 
     >>> xfront.eval_shape(jnp.dot, jnp.ones((2, 3)), jnp.ones(3)).shape
     (2,)
@@ -259,7 +271,7 @@ class Traced:
         return shapes_of(self._flat)
 
     def as_text(self) -> str:
-        """IR text."""
+        """The text of the IR."""
         return str(self.ir)
 
     @front_door
@@ -268,14 +280,15 @@ class Traced:
         """Lower to StableHLO for the platform where the program runs.
 
         Args:
-          lowering_platforms: another platform, as a sequence of one: `tpu`, `cuda`, `rocm`, `cpu`.
-            That program is text; `compile(topology=...)` compiles for devices that are not here.
-          passes: those of the platform, which write what its compiler has no rule for, and on CPU
-            what runs faster; with `()` the plain StableHLO of all platforms is shown. `compile`
-            has them in any case.
-        Raises: NotImplementedError for several platforms, and an unknown one; ValueError for other
-          passes; MissingRule where an op has no lowering there: without passes that is linear
-          algebra off the CPU for the most part, with them what docs/accelerators.md lists.
+          lowering_platforms: sequence with the name of one platform: `tpu`, `cuda`, `rocm` or
+            `cpu`; None means the platform of the program's devices. A program for another platform
+            is text; `compile(topology=...)` compiles it for devices that are not here.
+          passes: None applies the passes of the platform, which rewrite ops that its compiler has
+            no rule for, and on CPU ops that run faster otherwise. With `()` the text is the plain
+            StableHLO of all platforms; `compile` applies the passes in any case.
+        Raises: NotImplementedError for several platforms or an unknown one; ValueError for other
+          passes; MissingRule where an op has no lowering for the platform: without passes mostly
+          linear algebra off the CPU, with them the ops that docs/accelerators.md lists.
         """
         if passes not in (None, ()):
             raise ValueError("lower: passes are None, which stands for those of the platform, or "
@@ -284,7 +297,8 @@ class Traced:
 
 
 def asked_platform(platforms: Sequence[str] | None) -> str | None:
-    """The one platform to lower for; None for that of the program. Raises: NotImplementedError."""
+    """The only platform of a sequence; None for None. Raises: NotImplementedError for several, or
+    an unknown one."""
     if platforms is None:
         return None
     names = {clients.ALIASES.get(name, ("",))[0] for name in platforms}
@@ -315,7 +329,7 @@ class ArgInfo:
 
 
 def args_info(traced: Traced) -> Any:
-    """The tree (args, kwargs) of `ArgInfo`s of a traced call; statics are left out."""
+    """The tree (args, kwargs) of `ArgInfo`s of a traced call, without static arguments."""
     function = traced.ir
     n = len(function.params) - len(traced._flat.captures)
     infos = [ArgInfo(shape_struct(v.type, w).aval, d) for v, w, d in
@@ -348,7 +362,7 @@ class Lowered:
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
-        """Positions of the leaves that are donated."""
+        """Positions of the donated leaves."""
         return tuple([i for i, d in enumerate(self._traced._donated) if d])
 
     @uncollected
@@ -385,10 +399,10 @@ class Lowered:
         """The program as text.
 
         Args:
-          dialect: `stablehlo` (the default), `hlo` or `ir`, which is our own.
-          stage: `compiled` shows what runs on the default device: on CPU with fences, and forms as
-            calls (docs/cpu.md); `lowered` the program without these. None is `lowered` where it was
-            lowered with `passes=()`, else `compiled`.
+          dialect: "stablehlo", "hlo", or "ir" for our own; None means "stablehlo".
+          stage: "compiled" for the program that runs on the default device, on CPU with fences and
+            with calls of forms (docs/cpu.md), or "lowered" for the program without these. None
+            means "lowered" where the program was lowered with `passes=()`, else "compiled".
           debug_info: whether StableHLO has locations.
         Raises: ValueError for another dialect or stage.
         """
@@ -411,22 +425,25 @@ class Lowered:
                                     len(self._place.devices))
 
     def forms(self) -> list[Any]:
-        """The operations that get StableHLO of their own on CPU, in the order of the program.
+        """The operations that have a form of their own on CPU, in the order of the program.
 
-        `as_text` shows what they become (docs/cpu.md), and of `lower(passes=())` the plain
-        StableHLO of every platform.
+        `as_text` shows them as calls of their forms (docs/cpu.md); after `lower(passes=())` it
+        shows the plain StableHLO of every platform.
 
-        Returns: for each, `op`, `location`, `form`, `does` and `why`; it prints as one line. Empty
-          where the default platform is another, or under `XFRONT_CPU_FORMS=0`.
+        Returns: a list with an object for each operation, which has `op`, `location`, `form`,
+          `does` and `why`, and prints as one line. The list is empty where the default platform is
+          not the CPU, and under `XFRONT_CPU_FORMS=0`.
 
         >>> print(*xfront.jit(jnp.argmax).lower(jnp.zeros(64)).forms(), sep="\n")
         """
         return self._compiled.forms
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """The program that `as_text` shows: an MLIR module (`stablehlo`, the default), or XLA's
-        computation (`hlo`).
+        """The program that `as_text` shows.
 
+        Args:
+          dialect: "stablehlo" for an MLIR module, or "hlo" for a computation of XLA; None means
+            "stablehlo".
         Raises: ValueError for another dialect.
         """
         shown = self._lowered if self._stage == "lowered" else self._compiled
@@ -437,22 +454,25 @@ class Lowered:
         raise ValueError(f"compiler_ir: unknown dialect {dialect!r}; one of stablehlo, hlo")
 
     def cost_analysis(self) -> Any:
-        """Costs of the program before optimisation: flops, bytes accessed."""
+        """A dict of XLA's costs of the program, such as flops and bytes accessed; it compiles."""
         return self.compile().cost_analysis()
 
     @front_door
     def compile(self, compiler_options: dict[str, Any] | None = None, *,
                 topology: str | None = None) -> Compiled:
-        """Compile to machine code, with XLA options by name, which override those given to `jit`.
+        """Compile to machine code.
 
         Args:
-          topology: devices that need not be here, `v5e:2x2`, `h100` or `h100:1x1x4`
-            (docs/accelerators.md): the program is compiled for the first of them, or for as many
-            as it is spread over, in their order, and can be read and serialized.
-        Raises: JaxRuntimeError where XLA does not know an option; NotImplementedError where it was
-          lowered for another platform than that of its devices; ValueError where there is no such
-          topology, or it has fewer devices than the program; RuntimeError where the plugin of its
-          platform is not installed; MissingRule where it cannot do an operation.
+          compiler_options: dict of XLA options by name, which override those given to `jit`.
+          topology: name of a topology, whose devices need not be present, such as `v5e:2x2`, `h100`
+            or `h100:1x1x4` (docs/accelerators.md). The program is compiled for the first of them,
+            or for as many as it is spread over, in their order; it can be read and serialized. None
+            compiles for the devices of the program.
+        Raises: JaxRuntimeError where XLA does not know an option; NotImplementedError where the
+          program was lowered for another platform than that of its devices; ValueError where the
+          topology is unknown or has fewer devices than the program; RuntimeError where the plugin
+          of its platform is not installed; MissingRule where the platform has no rule for an
+          operation.
         """
         place = self._place if topology is None else there(self._place, topology)
         home, wanted = platform_of(place.devices[0]), self._lowered.platform
@@ -463,9 +483,9 @@ class Lowered:
 
 
 def there(place: Any, topology: str) -> Any:
-    """The place on the devices of a topology that another one is here.
+    """The placement on the devices of a topology that corresponds to `place`.
 
-    Raises: as `Lowered.compile`.
+    Raises: the errors of `Lowered.compile`.
     """
     devices = described(topology).devices
     if len(devices) < len(place.devices):
@@ -479,14 +499,14 @@ def there(place: Any, topology: str) -> Any:
 
 
 def promised(x: Any) -> Any:
-    """A leaf for which a program is lowered, in the form that `placement` takes."""
+    """A leaf of the arguments, array or struct, in the form that `placement` takes."""
     sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
     return as_operand(x) if sharding is None else Promised(x.aval, sharding)
 
 
 class Compiled:
-    """A jitted function compiled for one signature and device; call it with arguments of that
-    signature, which are on that device or uncommitted.
+    """A jitted function compiled for one signature and device. It is called with arguments of that
+    signature that lie on that device or are uncommitted.
 
     >>> compiled = xfront.jit(lambda x: 2 * x).lower(jnp.ones(3)).compile()
     >>> compiled(jnp.array([1., 2., 3.]))
@@ -533,10 +553,10 @@ class Compiled:
             raise
 
     def _miss(self, *args: Any, **kwargs: Any) -> tuple:
-        """The call for arguments that C++ has not seen; C++ calls it."""
+        """Run a call with arguments that C++ has not seen; C++ calls this method."""
         name = self._traced.fun_name
         if is_described(self._place.devices[0]):
-            self._program.compiled.executable.execute([], [])      # says that it cannot run
+            self._program.compiled.executable.execute([], [])      # raises: it cannot run here
         leaves, tree = tree_flatten(self._with_statics(args, kwargs))
         if any(type(x) is Tracer for x in leaves):
             raise TypeError(f"{name} is compiled: transformations and traces cannot look into it. "
@@ -554,7 +574,7 @@ class Compiled:
         return *self._program.call(operands, self._committed), False
 
     def _refuse_elsewhere(self, leaves: list) -> None:
-        """Raise the ValueError that names the arguments which are committed to another device."""
+        """Raise the ValueError that names the arguments committed to another device."""
         required = self._program.compiled.shardings_of_arguments(len(leaves))
         elsewhere = [(i, there) for i, x in enumerate(leaves) if self._reads(i)
                      and (there := commitment(x)) is not None
@@ -572,14 +592,14 @@ class Compiled:
                 "function that was lowered, which is compiled for each device it meets.")
 
     def _is_here(self, there: Any, required: Any, ndim: int) -> bool:
-        """Whether an argument lies where the program wants it; any memory of the device will do."""
+        """Whether an argument lies where the program takes it, in any memory of the device."""
         if type(self._place) is Placement:
             return (type(there) is binding.SingleDeviceSharding
                     and placement_of(there) is self._place)
         return required.is_equivalent_to(there, ndim)
 
     def _reads(self, i: int) -> bool:
-        """Whether the executable takes the leaf."""
+        """Whether the executable takes leaf i."""
         return self._traced._jitted.options.keep_unused or self._traced._flat.read()[i]
 
     @property
@@ -595,7 +615,7 @@ class Compiled:
 
     @property
     def input_formats(self) -> Any:
-        """As `input_shardings`, with layouts."""
+        """The tree (args, kwargs) of layouts and shardings of arguments; see `input_shardings`."""
         kinds = iter(self._kinds)
 
         def format_(place: Any) -> Any:
@@ -637,11 +657,11 @@ class Compiled:
         return given, {**kwargs, **held}
 
     def as_text(self) -> str:
-        """HLO after optimisation."""
+        """The text of the HLO after optimisation."""
         return self._program.compiled.executable.hlo_text()
 
     def cost_analysis(self) -> Any:
-        """Costs as XLA counts them: flops, bytes accessed."""
+        """A dict of XLA's costs of the program, such as flops and bytes accessed."""
         return self._program.compiled.executable.cost_analysis()
 
     def memory_analysis(self) -> Any:
@@ -649,16 +669,16 @@ class Compiled:
         return self._program.compiled.executable.memory_analysis()
 
     def serialize(self) -> bytes:
-        """The executable as bytes, for devices of the same kind; they are machine code."""
+        """The executable as bytes of machine code, for devices of the same kind."""
         return self._program.compiled.executable.serialize()
 
     def runtime_executable(self) -> Any:
-        """The loaded executable; for a topology's program, an executable that is not loaded."""
+        """jaxlib's executable, which is loaded unless the program is for a topology."""
         return self._program.compiled.executable.loaded
 
 
 CompilerOptions = dict[str, str | bool]
-"""XLA's options by name, as `Lowered.compile` takes them."""
+"""The type of XLA's options by name, as `Lowered.compile` takes them."""
 
 
 @runtime_checkable
@@ -674,16 +694,16 @@ class Wrapped(Protocol):
         ...
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
-        """The traced function for such arguments."""
+        """The function traced for such arguments."""
         ...
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """The lowered function for such arguments."""
+        """The function lowered for such arguments."""
         ...
 
 
 def takes(fun: Any, name: str) -> bool:
-    """Whether a function may have an argument of that name."""
+    """Whether a function may take an argument of this name."""
     try:
         params = inspect.signature(fun).parameters
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Shapes and dtypes that stand for arrays: `ShapeDtypeStruct`, and how tracing reads it."""
+"""Shapes and dtypes that stand for arrays: `ShapeDtypeStruct`, and functions to trace with it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,16 @@ class ShapeDtypeStruct:
     """A shape and a dtype without elements: an argument of `eval_shape`, `lower` and `trace`.
 
     Args:
-      sharding: how such an array lies.
+      shape: sequence of ints.
+      dtype: a dtype, or anything that `numpy.dtype` takes.
+      sharding: how such an array lies, a Sharding or Format; None leaves it open.
       weak_type: whether the dtype gives way in promotion.
-      manual_axis_type: inside `shard_map`, over which axes it varies; `vma`: the same as a set of
-        names.
-      is_ref: False.
+      manual_axis_type: the ManualAxisType with the axes of `shard_map` over which the array varies;
+        None means no axes.
+      vma: the set of those axes, as an older spelling.
+      is_ref: False only.
+    Raises: ValueError without a dtype, or for another `sharding`; TypeError for another
+      `manual_axis_type`; NotImplementedError for `is_ref`.
 
     >>> xfront.ShapeDtypeStruct((2, 3), np.float32).ndim
     2
@@ -73,12 +78,12 @@ class ShapeDtypeStruct:
 
     @property
     def varies(self) -> frozenset[str]:
-        """The axes of `shard_map`s over which it varies."""
+        """The axes of `shard_map`s over which such an array varies."""
         return self.manual_axis_type.varying
 
     @property
     def format(self) -> Format:
-        """The layout and the sharding, as they were given."""
+        """The layout and the sharding that were given."""
         return Format(self._layout, self.sharding)
 
     @property
@@ -93,7 +98,7 @@ class ShapeDtypeStruct:
 
     @property
     def aval(self) -> Any:
-        """The same as the type of an array."""
+        """The same facts as the type of an array."""
         made = binding.AbstractArray(self.shape, self.dtype, self.weak_type, sharding=self.sharding)
         return made if self.manual_axis_type.empty else made.varying_as(self.manual_axis_type)
 
