@@ -240,7 +240,7 @@ def _devices(devices: Sequence[Any] | None, partition: Partition) -> tuple[Any, 
     count = partition.num_replicas * partition.num_partitions
     found = clients.default_client().local_devices()[:count] if devices is None else devices
     if len(found) != count:
-        raise ValueError(f"the program runs on {count} devices, {len(found)} were given")
+        raise ValueError(f"the program runs on {count} devices, but {len(found)} were given")
     return tuple(found)
 
 

@@ -69,8 +69,8 @@ def configure(*, platforms: str | None = None, cpu_devices: int | None = None,
                                    "of a CPU device")
             _asynchronous = asynchronous
         if between_processes and "cpu" in _CLIENTS and _processes is not None:
-            raise RuntimeError("how CPU devices of several processes meet must be chosen before "
-                               "the first use of a CPU device")
+            raise RuntimeError("the collectives between CPU devices of several processes must be "
+                               "chosen before the first use of a CPU device")
         _between_processes.update(between_processes or {})
         for name, devices in (visible or {}).items():
             if name in _CLIENTS and devices != _visible[name]:
@@ -87,7 +87,7 @@ def join(processes: Processes | None) -> None:
     global _processes
     with _LOCK:
         if _CLIENTS and processes is not None:
-            raise RuntimeError("several processes must meet before the first use of a device")
+            raise RuntimeError("processes must be joined before the first use of a device")
         _processes = processes
 
 
@@ -107,7 +107,7 @@ def client(platform: str | None = None) -> Any:
     if found is not None:
         return found
     if platform not in ALIASES and not plugins.is_known(platform):
-        raise RuntimeError(f"Unknown backend: platform {platform!r}; known are "
+        raise RuntimeError(f"Unknown backend: platform {platform!r}; the known platforms are "
                            f"{', '.join(ALIASES)}")
     with _LOCK:
         reasons = []
@@ -180,7 +180,7 @@ def _choose() -> str:
             if _CLIENTS.get(name) or _try(name):
                 return name
         reasons = "; ".join(f"{n}: {_FAILURES[n]}" for n in names)
-        raise RuntimeError(f"none of the platforms asked for ({asked}) can be used ({reasons})")
+        raise RuntimeError(f"none of the requested platforms ({asked}) can be used ({reasons})")
     for name in plugins.present():
         if _try(name):
             return name

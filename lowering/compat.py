@@ -75,10 +75,10 @@ def has_build_option(name: str) -> bool:
 def _set_build_option(build: Any, name: str, value: Any) -> None:
     if not hasattr(build, name):
         raise ValueError(f"compiler option {name}={value!r}: jaxlib {JAXLIB_VERSION} does not have "
-                         "it")
+                         "this option")
     if name.endswith("_level"):
         if isinstance(value, str) and value not in LEVELS:
-            raise ValueError(f"compiler option {name}: one of {', '.join(LEVELS)} is wanted, got "
+            raise ValueError(f"compiler option {name} must be one of {', '.join(LEVELS)}, got "
                              f"{value!r}")
         value = LEVELS.get(value, value)
     setattr(build, name, value)

@@ -23,7 +23,8 @@ def local_devices(process_index: int | None = None, backend: str | None = None,
     """
     if host_id is not None:
         if process_index is not None:
-            raise ValueError("local_devices: host_id is process_index; give one of them")
+            raise ValueError("local_devices: host_id and process_index mean the same; give only "
+                             "one of them")
         process_index = host_id
     client = clients.client(backend)
     if process_index is None:

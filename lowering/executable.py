@@ -87,16 +87,17 @@ class DescribedExecutable(Executable):
 
     def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:
         """Always raises: the devices are not present. Raises: RuntimeError."""
-        raise RuntimeError(f"{self.name} is compiled for {name_of(self.devices[0])}, devices that "
-                           "are described and not here: it can be read and serialized, not run")
+        raise RuntimeError(f"{self.name} is compiled for {name_of(self.devices[0])}, described "
+                           "devices that are not present: it can be inspected and serialized, but "
+                           "not run")
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimate. Raises: NotImplementedError where the compiler gives none."""
         try:
             return super().cost_analysis()
         except compat.RuntimeFailure as e:
-            raise NotImplementedError(f"the compiler for {name_of(self.devices[0])} gives no cost "
-                                      f"analysis: {e}") from None
+            raise NotImplementedError(f"the compiler for {name_of(self.devices[0])} does not "
+                                      f"provide a cost analysis: {e}") from None
 
     def serialize(self) -> bytes:
         """The executable as bytes, which load where such devices are present."""
@@ -248,15 +249,15 @@ class HostCall:
         if not isinstance(results, (tuple, list)):
             results = (results,)
         if len(results) != len(self.result_types):
-            raise ValueError(f"host function gave {len(results)} results, "
+            raise ValueError(f"host function returned {len(results)} results, but "
                              f"{len(self.result_types)} were declared")
         checked = []
         for i, (result, wanted) in enumerate(zip(results, self.result_types, strict=True)):
             array = np.asarray(result)
             shape = (*wanted.shape, *wanted.dtype.physical)
             if array.shape != shape or array.dtype != wanted.dtype.numpy:
-                raise ValueError(f"host function: result {i} was declared as {wanted}, "
-                                 f"got {array.dtype}{list(array.shape)}")
+                raise ValueError(f"host function: result {i} was declared as {wanted}, but it "
+                                 f"returned {array.dtype}{list(array.shape)}")
             checked.append(np.ascontiguousarray(array).reshape(shape))
         return checked
 
@@ -270,7 +271,7 @@ def host_calls(specs: Sequence[Any], callbacks: Callbacks) -> list[HostCall]:
     callbacks = callbacks if isinstance(callbacks, Mapping) else dict(enumerate(callbacks))
     for spec in specs:
         if spec.slot not in callbacks:
-            raise ValueError(f"the program calls host function {spec.slot}, "
+            raise ValueError(f"the program calls host function number {spec.slot}, but only "
                              f"{len(callbacks)} were given")
         made.append(HostCall(callbacks[spec.slot], spec.result_types, spec.ordered))
     return made

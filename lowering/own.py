@@ -36,8 +36,8 @@ def written_in_mlir(definition: OpDef, write: Callable[[Place, Op, Sequence[Any]
         wanted = [ctx.type(v) for v in op.results]
         given = [v.type for v in made]
         if given != wanted:
-            raise TypeError(f"the lowering of {definition.name} gives values of types "
-                            f"{[str(t) for t in given]}, its results are of types "
+            raise TypeError(f"the lowering of {definition.name} returned values of types "
+                            f"{[str(t) for t in given]}, but its results have types "
                             f"{[str(t) for t in wanted]}")
         return made
 
@@ -93,7 +93,8 @@ def attribute(value: Any) -> Any:
         return ir.DictAttr.get({k: attribute(v) for k, v in value.items()})
     if isinstance(value, (list, tuple)):
         return ir.ArrayAttr.get([attribute(v) for v in value])
-    raise TypeError(f"{value!r} of type {type(value).__name__} is no attribute of MLIR")
+    raise TypeError(f"{value!r} of type {type(value).__name__} cannot be converted to an attribute "
+                    "of MLIR")
 
 
 def integer_attribute(value: int, bits: int) -> Any:

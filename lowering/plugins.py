@@ -58,8 +58,8 @@ def _named() -> dict[str, str]:
     pairs = [entry.strip().partition(":") for entry in given.split(",") if entry.strip()]
     for name, colon, path in pairs:
         if not (name and colon and path):
-            raise ValueError("PJRT_NAMES_AND_LIBRARY_PATHS holds name:path, with commas between, "
-                             f"got {given!r}")
+            raise ValueError("PJRT_NAMES_AND_LIBRARY_PATHS must hold name:path pairs separated by "
+                             f"commas, got {given!r}")
     return {name: path for name, _, path in pairs}
 
 
@@ -134,8 +134,8 @@ def load(platform: str) -> Any:
         return _LOADED[platform]
     library = library_of(platform)
     if library is None:
-        raise RuntimeError(f"no {platform} plugin is installed; the package is "
-                           f"{EXTRAS.get(platform, 'that of its maker')}")
+        raise RuntimeError(f"no {platform} plugin is installed; install "
+                           f"{EXTRAS.get(platform, 'the package of its maker')}")
     if platform == "tpu":
         _tell_libtpu(_has_device("tpu"))
     c_api = None

@@ -109,7 +109,7 @@ def join(address: str, index: int, count: int, *, bind: str, patience: float, he
     client = _jax.get_distributed_runtime_client(
         address, index, init_timeout=longer, heartbeat_timeout=heartbeat,
         shutdown_timeout=farewell, use_compression=True, shutdown_on_destruction=False)
-    _connect(client, patience, f"{count} processes did not all come to {address} within "
+    _connect(client, patience, f"not all of the {count} processes connected to {address} within "
                                f"{patience:g} s; process {index} did")
     preemption = _jax.create_preemption_sync_manager() if preemptible else None
     if preemption is not None:
@@ -150,7 +150,7 @@ def collectives(kind: str, processes: Processes) -> Any:
         return made
     if kind == "none":
         return None
-    raise ValueError(f"jax_cpu_collectives_implementation is gloo, mpi or none, got {kind!r}")
+    raise ValueError(f"jax_cpu_collectives_implementation must be gloo, mpi or none, got {kind!r}")
 
 
 __all__ = ["ProcessLost", "Processes", "collectives", "join"]

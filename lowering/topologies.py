@@ -69,18 +69,17 @@ def described(name: str = "", platform: str | None = None,
     if platform is None:
         platform = "tpu" if kind in TPUS else "cuda" if kind in GPUS else None
     if platform is None:
-        raise ValueError(f"topology {name!r} is not known: TPUs are {', '.join(TPUS)} with their "
-                         f"layout, as in 'v5e:2x2', GPUs are {', '.join(GPUS)}, as in 'h100' or "
-                         "'h100:1x1x4' (slices x hosts x devices)")
+        raise ValueError(f"topology {name!r} is not known: it must be a TPU ({', '.join(TPUS)}) "
+                         f"with its layout, as in 'v5e:2x2', or a GPU ({', '.join(GPUS)}), as in "
+                         "'h100' or 'h100:1x1x4' (slices x hosts x devices)")
     platform = "cuda" if platform == "gpu" else platform
     if platform not in ("tpu", "cuda"):
-        raise NotImplementedError(f"topology not implemented for {platform}: devices are described "
-                                  "of tpu and cuda")
+        raise NotImplementedError(f"topology not implemented for {platform}, only for tpu and cuda")
     given = dict(options or {})
     if platform == "cuda" and kind in GPUS:
         if layout and not re.fullmatch(r"\d+x\d+x\d+", layout):
-            raise ValueError(f"topology {name!r}: after the colon stand three numbers, slices x "
-                             "hosts x devices of a host, as in 'h100:1x1x4'")
+            raise ValueError(f"topology {name!r}: the part after the colon must be three numbers, "
+                             "slices x hosts x devices of a host, as in 'h100:1x1x4'")
         given.setdefault("target_config", GPUS[kind])
         given.setdefault("topology", layout or "1x1x1")
         name = name if layout else f"{kind}:1x1x1"

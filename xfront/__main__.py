@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> None:
     if first.startswith("-") and first not in _WITH_VALUE or first in _WITH_VALUE and not rest:
         wanted = _WITH_VALUE.get(first, (None, ""))[1]
         sys.exit(f"python -m xfront: {first} needs {wanted}" if wanted
-                 else f"python -m xfront: no option {first}\n{__doc__}")
+                 else f"python -m xfront: there is no option {first}\n{__doc__}")
     paths = [path_for_children(), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     install_as_jax()

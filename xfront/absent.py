@@ -67,7 +67,7 @@ def sentence(module: str, name: str, here: Iterable[str]) -> str:
         out = all(m.scope == "out" for m in below or [known] if m)
         return f"{whole} is {'outside what xfront offers' if out else 'not in xfront yet'}"
     if name in REMOVED.get(jax_module, {}):
-        return f"JAX has removed {whole}; write {REMOVED[jax_module][name]}"
+        return f"JAX has removed {whole}; use {REMOVED[jax_module][name]}"
     like = nearest(name, (n for n in here if not n.startswith("_")))
     if like is None:
         below = jax_module + "."

@@ -53,7 +53,7 @@ def rebase_donate_argnums(donate_argnums: Sequence[int], static_argnums: Sequenc
     static = sorted(set(static_argnums))
     both = set(static) & set(donate_argnums)
     if both:
-        raise ValueError(f"static_argnums and donate_argnums share {sorted(both)}")
+        raise ValueError(f"static_argnums and donate_argnums cannot both contain {sorted(both)}")
     return tuple(sorted(n - sum(s < n for s in static) for n in donate_argnums))
 
 
@@ -98,7 +98,7 @@ def argnums_partial(f: WrappedFun, dyn_argnums: int | Sequence[int], args: Seque
             try:
                 hash(x)
             except TypeError:
-                raise ValueError(f"the argument {x!r} at position {i} is static, and cannot be "
+                raise ValueError(f"the argument {x!r} at position {i} is static, but it cannot be "
                                  "hashed") from None
         fixed.append((i, x))
     return _with_fixed(f, places, _Fixed(fixed)), tuple(args[i] for i in places)

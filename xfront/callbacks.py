@@ -56,8 +56,8 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
     Array([1., 3.], dtype=float32)
     """
     at_home("pure_callback", sharding, "sharding")
-    only("pure_callback", None, "write vmap_method='expand_dims' for a function that takes "
-         "batches, 'sequential' for one that does not", vectorized=vectorized)
+    only("pure_callback", None, "use vmap_method='expand_dims' for a function that takes batches, "
+         "'sequential' for one that does not", vectorized=vectorized)
     if vmap_method not in VMAP_METHODS:
         raise ValueError(f"pure_callback: vmap_method must be one of "
                          f"{', '.join(map(repr, VMAP_METHODS))}, got {vmap_method!r}")
@@ -101,7 +101,8 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
     >>> seen
     [array(2., dtype=float32)]
     """
-    only("debug_callback", False, "arrays are on one device", partitioned=partitioned)
+    only("debug_callback", False, "the callback always receives whole "
+                                  "arrays", partitioned=partitioned)
     _call("debug", callback, (), args, kwargs, ordered, None)
 
 

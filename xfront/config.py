@@ -74,7 +74,8 @@ class Option:
         """
         if new_val is _ABSENT:
             if not isinstance(self.default, bool):
-                raise TypeError(f"{self.name}: a value is needed, for instance {self.default!r}")
+                raise TypeError(f"{self.name} must be called with a value, for instance "
+                                f"{self.default!r}")
             new_val = True
         try:
             return Override(self, self._parse(self.name, new_val))
@@ -136,7 +137,7 @@ def _bool(name: str, value: Any) -> bool:
             return True
         if low in ("0", "false", "f", "no", "n", "off", ""):
             return False
-        raise ValueError(f"{name}: true or false is wanted, got {value!r}")
+        raise ValueError(f"{name} must be true or false, got {value!r}")
     return bool(value)
 
 
@@ -145,7 +146,7 @@ def _number(kind: Callable[[Any], Any], wanted: str) -> Parse:
         try:
             return kind(value)
         except (TypeError, ValueError):
-            raise ValueError(f"{name}: {wanted} is wanted, got {value!r}") from None
+            raise ValueError(f"{name} must be {wanted}, got {value!r}") from None
 
     return parse
 
@@ -155,7 +156,7 @@ _int, _float = _number(int, "an integer"), _number(float, "a number")
 
 def _positive(name: str, value: Any) -> int:
     if (found := _int(name, value)) < 1:
-        raise ValueError(f"{name}: a positive integer is wanted, got {value!r}")
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")
     return found
 
 
@@ -168,14 +169,14 @@ def _text(name: str, value: Any) -> str | None:
         return value
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    raise ValueError(f"{name}: text is wanted, got {value!r}")
+    raise ValueError(f"{name} must be a string, got {value!r}")
 
 
 def _one_of(*accepted: Any) -> Parse:
     def parse(name: str, value: Any) -> Any:
         value = value.value if isinstance(value, enum.Enum) else value
         if value not in accepted:
-            raise ValueError(f"{name}: one of {list(accepted)} is wanted, got {value!r}")
+            raise ValueError(f"{name} must be one of {list(accepted)}, got {value!r}")
         return value
 
     return parse
@@ -202,7 +203,8 @@ def _devices(name: str, value: Any) -> str:
     text = _text(name, value) or "all"
     if text == "all" or all(part.strip().isdigit() for part in text.split(",")):
         return text
-    raise ValueError(f"{name}: 'all' or numbers of devices are wanted, got {value!r}")
+    raise ValueError(f"{name} must be 'all' or numbers of devices separated by commas, got "
+                     f"{value!r}")
 
 
 def _modes(name: str, value: Any) -> str:
@@ -213,14 +215,14 @@ def _modes(name: str, value: Any) -> str:
 
 def _effort(name: str, value: Any) -> float:
     if not -1.0 <= (found := _float(name, value)) <= 1.0:
-        raise ValueError(f"{name}: a number from -1 to 1 is wanted, got {value!r}")
+        raise ValueError(f"{name} must be a number from -1 to 1, got {value!r}")
     return found
 
 
 def _device(name: str, value: Any) -> Any:
     if value is None or isinstance(value, str | Device):
         return value or None
-    raise ValueError(f"{name}: a device or the name of a platform is wanted, got {value!r}")
+    raise ValueError(f"{name} must be a device or the name of a platform, got {value!r}")
 
 
 def _precision(name: str, value: Any) -> str | None:

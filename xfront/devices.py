@@ -82,7 +82,7 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = Fals
       where an array was deleted, or for a spec without a mesh in context; NotImplementedError for
       `src`, for a layout that is not the platform's, and for another memory inside a program.
     """
-    only("device_put", None, "the arrays themselves say where they are", src=src)
+    only("device_put", None, "the placement of arrays is read from the arrays themselves", src=src)
     if donate and may_alias:
         raise ValueError("device_put: may_alias and donate cannot be True at the same time")
     leaves, tree = tree_flatten(x)
@@ -112,9 +112,10 @@ def _agree(leaves: Sequence[Any], places: Sequence[Any]) -> None:
     for holders, digest in by_processes.items():
         if here is not None and (others := here.differing(digest.hexdigest(), holders)):
             raise AssertionError(
-                f"device_put: devices of the processes {list(holders)} shall have one value, but "
-                f"the value of {others} is another than that of {holders[0]}; "
-                "make_array_from_process_local_data takes what each process has")
+                f"device_put: the processes {list(holders)} must pass the same value, but the "
+                f"value of {others} differs from that of {holders[0]}; use "
+                "make_array_from_process_local_data for a different part of the array in each "
+                "process")
 
 
 def _own(made: Any, given: Any) -> Any:
@@ -142,8 +143,9 @@ def _put(x: Any, device: Any) -> Any:
         if type(place) is binding.SingleDeviceSharding:
             if place.memory_kind not in (None, place._device.default_memory().kind):
                 raise NotImplementedError(
-                    f"device_put: {place} is asked for inside a program, whose values are in the "
-                    "device's own memory; move its arguments and results outside")
+                    f"device_put: {place} was requested inside a traced program, but values of "
+                    "programs can only be in the default memory of the device; move the arguments "
+                    "and results outside the program")
             return x
         from .sharding.constraint import placed  # with the first sharding on several devices
 

@@ -72,7 +72,7 @@ class GatherScatterMode(enum.Enum):
             return s
         found = _MODES.get(s)
         if found is None:
-            raise ValueError(f"{s!r} is no mode of gather and scatter; write one of "
+            raise ValueError(f"{s!r} is not a mode of gather and scatter; it must be one of "
                              f"{', '.join(map(repr, _MODES))}")
         return found
 

@@ -26,7 +26,7 @@ def _devices() -> tuple[list[str], list[str]]:
         found = xfront.devices()
     except Exception as error:                   # the report shows any error
         return [f"devices: none, {error}"], [
-            "No device can be used: see the error above; XFRONT needs the plugin of the platform."]
+            "No device can be used: see the error above; xfront needs the plugin of the platform."]
     return [f"platform: {xfront.default_backend()}",
             f"devices: {', '.join(map(str, found))}"], []
 
@@ -34,8 +34,8 @@ def _devices() -> tuple[list[str], list[str]]:
 def _accelerator(platform_name: str) -> list[str]:
     seen = list(Path("/dev").glob("nvidia[0-9]*"))
     if seen and platform_name == "cpu":
-        return ["There are NVIDIA GPUs and no plugin drives them: "
-                "pip install 'xfront[cuda13]' or 'xfront[cuda12]'."]
+        return ["There are NVIDIA GPUs, but no plugin for them is installed: pip install "
+                "'xfront[cuda13]' or 'xfront[cuda12]'."]
     return []
 
 
@@ -55,8 +55,8 @@ def report() -> tuple[list[str], list[str]]:
     devices, fixes = _devices()
     fixes += _accelerator(xfront.default_backend() if not fixes else "")
     if _installed("jax") != "not installed":
-        facts.append("The package jax is installed too; one of both can be used in a process, and "
-                     "`python -m xfront` uses xfront.")
+        facts.append("The package jax is installed too; only one of the two can be used in a "
+                     "process, and `python -m xfront` uses xfront.")
     return [*facts, *devices], fixes
 
 

@@ -192,7 +192,8 @@ def define_key_dtype(tag: str, impl: str, words: tuple[int, ...]) -> KeyDType:
     a dtype with other `words`."""
     made = KEY_DTYPES.setdefault(tag, KeyDType(tag, impl, words))
     if made.words != words:
-        raise ValueError(f"key<{tag}> has keys of shape {made.words}, not {words}")
+        raise ValueError(f"key<{tag}> is already defined with keys of shape {made.words}, not "
+                         f"{words}")
     return made
 
 
@@ -201,7 +202,7 @@ def key_dtype(tag: str) -> KeyDType:
     for made in KEY_DTYPES.values():
         if tag in (made.tag, made.impl):
             return made
-    raise ValueError(f"there is no implementation of keys called {tag!r}; there are "
+    raise ValueError(f"there is no key implementation called {tag!r}; the known ones are "
                      f"{sorted(made.impl for made in KEY_DTYPES.values())}")
 
 
@@ -267,7 +268,7 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
     found = as_dtype(dtype)
     if is_extended(found):
         if not allow_extended_dtype:
-            raise ValueError(f"{found} is a key type; a dtype of numbers is wanted here")
+            raise ValueError(f"the dtype must be numeric or bool here, got the key type {found}")
         return found
     return canonical_dtype(found)
 
@@ -279,18 +280,19 @@ def requested_dtype(where: str, dtype: Any) -> Any:
     Raises: TypeError for dtypes of text, objects and dates; ValueError for key types and arrays.
     """
     if hasattr(dtype, "ndim") and not isinstance(dtype, (type, np.dtype, np.generic)):
-        raise ValueError(f"{where}: an array is no dtype; write its dtype, {dtype.dtype} here")
+        raise ValueError(f"{where}: dtype must not be an array; pass its dtype, {dtype.dtype}")
     found = as_dtype(dtype)
     if is_extended(found):
         return found
     if found.kind not in "biufc" and found.name not in SCALAR_TYPES and found != float0:
-        raise TypeError(f"{where}: arrays do not hold the dtype {found}: they hold numbers and "
-                        "bools")
+        raise TypeError(f"{where}: arrays cannot have the dtype {found}; they can only hold "
+                        "numbers and bools")
     narrow = canonical_dtype(found)
     if narrow is not found and narrow != found and type(dtype) is not type:
         advice = "Switch them on with config.update('jax_enable_x64', True) or JAX_ENABLE_X64=1"
         if explicit_x64_dtypes() == "error":
-            raise ValueError(f"{where}: {found} was asked for, but 64-bit dtypes are off. {advice}")
+            raise ValueError(f"{where}: dtype {found} was requested, but 64-bit dtypes are off. "
+                             f"{advice}")
         warn(
             f"Explicitly requested dtype {found} is not available, so {where} truncates it to "
             f"dtype {narrow}: 64-bit dtypes are off. {advice}",
@@ -381,7 +383,7 @@ def scalar_type_of(x: Any) -> type:
     found = as_dtype(x if dtype is None else dtype)
     kind = None if is_extended(found) else promotion.dtype_kind(found)
     if kind not in _KINDS or found == float0:
-        raise TypeError(f"values of dtype {found} are no numbers")
+        raise TypeError(f"values of dtype {found} are not numbers")
     return _KINDS[kind]
 
 
@@ -408,7 +410,7 @@ def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
         return dtype_and_weakness(x.__jax_array__())
     if hasattr(x, "__array__"):
         return canonical_dtype(np.asarray(x).dtype), False
-    raise TypeError(f"{x!r} of {kind} has no dtype; arrays, scalars and dtypes have")
+    raise TypeError(f"{x!r} of {kind} has no dtype; pass an array, a scalar or a dtype")
 
 
 @overload
@@ -450,7 +452,8 @@ def _only_extended(types: Iterable[tuple[Any, bool]]) -> tuple[Any, bool]:
     kinds = list({id(dtype): dtype for dtype, _ in types}.values())
     if len(kinds) > 1:
         shown = " and ".join(str(dtype) for dtype in kinds)
-        raise TypePromotionError(f"{shown} do not promote: a key meets keys of its own type only")
+        raise TypePromotionError(f"{shown} cannot be promoted: a key array can only be combined "
+                                 "with keys of its own dtype")
     return kinds[0], False
 
 

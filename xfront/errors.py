@@ -95,7 +95,7 @@ class TracerArrayConversionError(JAXTypeError):
     """
 
     def __init__(self, tracer: Any) -> None:
-        super().__init__(_described(tracer, "A traced value cannot become a NumPy array"))
+        super().__init__(_described(tracer, "A traced value cannot be converted to a NumPy array"))
 
 
 class TracerIntegerConversionError(JAXTypeError):
@@ -110,7 +110,8 @@ class TracerIntegerConversionError(JAXTypeError):
     """
 
     def __init__(self, tracer: Any) -> None:
-        super().__init__(_described(tracer, "A traced value cannot become a Python integer"))
+        super().__init__(_described(tracer, "A traced value cannot be converted to a Python "
+                                            "integer"))
 
 
 class TracerBoolConversionError(ConcretizationTypeError):

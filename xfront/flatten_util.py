@@ -52,8 +52,8 @@ def _joined(leaves: Any) -> Any:
         return strong(home.lift(np.zeros(0)))
     parts = promote("ravel_pytree", *leaves)
     if parts[0].value.type.dtype.is_key:
-        raise TypeError("ravel_pytree: random keys have no place in a vector; take them out of the "
-                        "tree, or use random.key_data")
+        raise TypeError("ravel_pytree: random keys cannot be part of a vector; take them out of "
+                        "the tree, or convert them with random.key_data")
     flat = [emit(ops.reshape, x, shape=(math.prod(x.shape),)) for x in parts]
     return strong(flat[0] if len(flat) == 1 else emit(ops.concatenate, *flat, dimension=0))
 

@@ -37,7 +37,7 @@ class ResizeMethod(enum.Enum):
     def from_string(s: str) -> ResizeMethod:
         """The method named `s`. Raises: ValueError where no method has that name."""
         if not isinstance(s, str) or s not in _NAMES:
-            raise ValueError(f"Unknown resize method {s!r}; there are {', '.join(_NAMES)}")
+            raise ValueError(f"Unknown resize method {s!r}; it must be one of {', '.join(_NAMES)}")
         return _NAMES[s]
 
 
@@ -158,12 +158,13 @@ def resize(image: ArrayLike, shape: Sequence[int], method: str | ResizeMethod,
     x = _image("resize", image, kind is not ResizeMethod.NEAREST)
     sizes = shape_of(shape)
     if len(sizes) != x.ndim:
-        raise ValueError(f"resize: shape must have length equal to the number of dimensions of "
-                         f"the image; {sizes} vs {x.shape}")
+        raise ValueError("resize: shape must have length equal to the number of dimensions of the "
+                         f"image; got shape {sizes} for an image of shape {x.shape}")
     changed = [axis for axis in range(x.ndim) if x.shape[axis] != sizes[axis]]
     for axis in changed:
         if not x.shape[axis]:
-            raise ValueError(f"resize: axis {axis} of size 0 has no pixels for {sizes[axis]}")
+            raise ValueError(f"resize: axis {axis} has size 0, so it cannot be resized to "
+                             f"{sizes[axis]}")
     if kind is ResizeMethod.NEAREST:
         for axis in changed:
             n, m = x.shape[axis], sizes[axis]
@@ -217,27 +218,27 @@ def scale_and_translate(image: ArrayLike, shape: Sequence[int], spatial_dims: Se
     name = "scale_and_translate"
     kind, precision = _method(method, antialias), _precision(name, precision)
     if kind not in _FILTERS:
-        raise ValueError(f"{name}: the method {kind.name.lower()!r} is not supported; write "
-                         "resize, or a method with a filter")
+        raise ValueError(f"{name}: the method {kind.name.lower()!r} is not supported; use resize, "
+                         "or a method with a filter")
     x = _image(name, image, True)
     sizes = shape_of(shape)
     if len(sizes) != x.ndim:
-        raise ValueError(f"{name}: shape must have length equal to the number of dimensions of "
-                         f"the image; {sizes} vs {x.shape}")
+        raise ValueError(f"{name}: shape must have length equal to the number of dimensions of the "
+                         f"image; got shape {sizes} for an image of shape {x.shape}")
     axes = [normalize_axis(name, axis, x.ndim) for axis in spatial_dims]
     if len(set(axes)) != len(axes):
         raise ValueError(f"{name}: spatial_dims must be distinct, got {tuple(spatial_dims)}")
     for axis in range(x.ndim):
         if axis not in axes and sizes[axis] != x.shape[axis]:
-            raise ValueError(f"{name}: axis {axis} is not in spatial_dims and cannot change from "
-                             f"{x.shape[axis]} to {sizes[axis]}")
+            raise ValueError(f"{name}: axis {axis} is not in spatial_dims, so its size cannot "
+                             f"change from {x.shape[axis]} to {sizes[axis]}")
     dtype = _real(x.dtype)
     vectors = [jnp.asarray(array_like(name, v, which), dtype)
                for v, which in ((scale, "scale"), (translation, "translation"))]
     for v, which in zip(vectors, ("scale", "translation"), strict=True):
         if v.shape != (len(axes),):
-            raise ValueError(f"{name}: {which} must have one number for each of spatial_dims, "
-                             f"shape {(len(axes),)}, got shape {v.shape}")
+            raise ValueError(f"{name}: {which} must have one number for each of spatial_dims, that "
+                             f"is shape {(len(axes),)}, got shape {v.shape}")
     weights = {}
     for i, axis in enumerate(axes):
         back = 1 / vectors[0][i]

@@ -22,7 +22,7 @@ def _tell(kind: str, event: str, *facts: float, **metadata: Any) -> None:
 
 def _register(kind: str, callback: Callable[..., None]) -> None:
     if not callable(callback):
-        raise TypeError(f"a listener is a function, got {callback!r}")
+        raise TypeError(f"a listener must be a function, got {callback!r}")
     _listeners[kind].append(callback)
 
 
@@ -30,7 +30,7 @@ def _unregister(kind: str, callback: Callable[..., None]) -> None:
     try:
         _listeners[kind].remove(callback)
     except ValueError:
-        raise ValueError(f"{callback!r} is no registered listener for {kind} events") from None
+        raise ValueError(f"{callback!r} is not a registered listener for {kind} events") from None
 
 
 def record_event(event: str, **kwargs: str | int) -> None:

@@ -144,8 +144,8 @@ def _segment(name: str, how: str, empty: Any, data: Any, segment_ids: Any, num_s
         return getattr(At(jnp.full(shape, empty, data.dtype))[ids], how)(data, **flags)
     size = index_of(bucket_size, f"{name}: bucket_size")
     if size < 1 or ids.ndim != 1:
-        raise ValueError(f"{name}: bucket_size must be 1 or more and segment_ids have one axis, "
-                         f"got {size} and shape {ids.shape}")
+        raise ValueError(f"{name}: bucket_size must be at least 1 and segment_ids must have one "
+                         f"axis, got {size} and shape {ids.shape}")
     buckets = np.arange(ids.shape[0], dtype=np.int32) // size
     start = jnp.full((-(-ids.shape[0] // size), *shape), empty, data.dtype)
     parts = getattr(At(start)[buckets, ids], how)(data, **flags)

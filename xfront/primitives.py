@@ -112,8 +112,8 @@ class Primitive:
 
     def _refuse_rule(self, what: str) -> None:
         if not self.is_own:
-            raise NotImplementedError(f"{what}: {self.name} is an op of the IR, whose rules are "
-                                      "fixed; make a Primitive of your own, or a custom_jvp")
+            raise NotImplementedError(f"{what}: {self.name} is a built-in operation, whose rules "
+                                      "are fixed; make a Primitive of your own, or use custom_jvp")
 
     def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
         """Set the function that runs the primitive on arrays: `impl(*args, **params)`."""

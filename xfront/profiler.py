@@ -59,7 +59,7 @@ def start_trace(log_dir: str | os.PathLike[str], create_perfetto_link: bool = Fa
       `create_perfetto_link`.
     """
     global _running
-    only("start_trace", False, "write create_perfetto_trace=True, and open the file in "
+    only("start_trace", False, "pass create_perfetto_trace=True, and open the file in "
          "ui.perfetto.dev", create_perfetto_link=create_perfetto_link)
     with _LOCK:
         if _running is not None:
@@ -79,7 +79,7 @@ def stop_trace() -> None:
     global _running
     with _LOCK:
         if _running is None:
-            raise RuntimeError("No profile started")
+            raise RuntimeError("No profile started: call start_trace first")
         session, folder, for_perfetto = _running
         _running = None
         session.stop_and_export(str(folder))     # pyright: ignore[reportArgumentType]

@@ -104,7 +104,7 @@ def free_ref(ref: Ref) -> None:
     >>> ref[...]
     Traceback (most recent call last):
         ...
-    ValueError: get: the reference was frozen; use the array that freeze gave
+    ValueError: get: the reference was frozen; use the array that freeze returned
     """
     freeze(ref)
 
@@ -228,7 +228,7 @@ def checked(index: Any, shape: tuple[int, ...]) -> Any:
     """
     parts = index if type(index) is tuple else (index,)
     if any(type(i) is bool or str(getattr(i, "dtype", "")) == "bool" for i in parts):
-        raise TypeError("references take no boolean masks as indices; write ref[...] = "
+        raise TypeError("references cannot be indexed by boolean masks; write ref[...] = "
                         "jnp.where(mask, value, ref[...])")
     if Ellipsis not in [i for i in parts if i is Ellipsis] and None not in [
             i for i in parts if i is None]:
@@ -244,7 +244,8 @@ def fitting(name: str, ref: Ref, value: Any, shape: tuple[int, ...]) -> Any:
     Raises: ValueError where its shape is not `shape`, or its dtype does not fit the reference's.
     """
     if type(value) is Ref:
-        raise TypeError(f"{name}: a reference cannot be written to a reference; write other[...]")
+        raise TypeError(f"{name}: a reference cannot be stored in a reference; pass its value, "
+                        "other[...]")
     dtype = ref.dtype
     if type(value) in (bool, int, float, complex):
         kinds = "biufcV"                         # V: bfloat16 and the narrow floats

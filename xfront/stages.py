@@ -126,7 +126,8 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()
         b:f32[] = sin a
       in (b,) }
     """
-    only("make_jaxpr", None, "shapes are known while tracing", abstracted_axes=abstracted_axes)
+    only("make_jaxpr", None, "shapes are always known while "
+                             "tracing", abstracted_axes=abstracted_axes)
 
     def close(flat: Flat) -> Any:
         return above("views").ClosedJaxpr.of(flat.function, flat.captures, flat.out_tree)
@@ -291,7 +292,7 @@ class Traced:
           linear algebra off the CPU, with them the ops that docs/accelerators.md lists.
         """
         if passes not in (None, ()):
-            raise ValueError("lower: passes are None, which stands for those of the platform, or "
+            raise ValueError("lower: passes must be None, which means those of the platform, or "
                              f"(), got {passes!r}")
         return Lowered(self, asked_platform(lowering_platforms), passes is not None)
 
@@ -304,7 +305,7 @@ def asked_platform(platforms: Sequence[str] | None) -> str | None:
     names = {clients.ALIASES.get(name, ("",))[0] for name in platforms}
     if len(names) != 1 or "" in names:
         raise NotImplementedError(f"lower: lowering_platforms={tuple(platforms)!r} is not "
-                                  "supported, only one of cpu, cuda, rocm and tpu at a time is")
+                                  "supported; give exactly one of cpu, cuda, rocm and tpu")
     return names.pop()
 
 
@@ -408,7 +409,8 @@ class Lowered:
         """
         stage = stage or self._stage
         if stage not in ("lowered", "compiled"):
-            raise ValueError(f"as_text: unknown stage {stage!r}; one of lowered, compiled")
+            raise ValueError(f"as_text: unknown stage {stage!r}; it must be 'lowered' or "
+                             "'compiled'")
         shown = self._lowered if stage == "lowered" else self._compiled
         if dialect in (None, "stablehlo"):
             return shown.as_text(debug_info=debug_info)
@@ -416,7 +418,8 @@ class Lowered:
             return shown.as_hlo_text()
         if dialect == "ir":
             return str(self._whole if stage == "lowered" else shown.function_written)
-        raise ValueError(f"as_text: unknown dialect {dialect!r}; one of stablehlo, hlo, ir")
+        raise ValueError(f"as_text: unknown dialect {dialect!r}; it must be 'stablehlo', 'hlo' or "
+                         "'ir'")
 
     @functools.cached_property
     def _compiled(self) -> lowering.LoweredModule:
@@ -451,7 +454,8 @@ class Lowered:
             return shown.module
         if dialect == "hlo":
             return shown.as_hlo()
-        raise ValueError(f"compiler_ir: unknown dialect {dialect!r}; one of stablehlo, hlo")
+        raise ValueError(f"compiler_ir: unknown dialect {dialect!r}; it must be 'stablehlo' or "
+                         "'hlo'")
 
     def cost_analysis(self) -> Any:
         """A dict of XLA's costs of the program, such as flops and bytes accessed; it compiles."""
@@ -477,8 +481,8 @@ class Lowered:
         place = self._place if topology is None else there(self._place, topology)
         home, wanted = platform_of(place.devices[0]), self._lowered.platform
         if topology is None and wanted != home:
-            raise NotImplementedError(f"compile: the program was lowered for {wanted}, and its "
-                                      f"devices are of {home}; lower it for that")
+            raise NotImplementedError(f"compile: the program was lowered for {wanted}, but its "
+                                      f"devices belong to {home}; lower it for {home}")
         return Compiled(self, compiler_options or {}, place)
 
 
@@ -489,8 +493,8 @@ def there(place: Any, topology: str) -> Any:
     """
     devices = described(topology).devices
     if len(devices) < len(place.devices):
-        raise ValueError(f"compile: the program is spread over {len(place.devices)} devices, "
-                         f"{topology} has {len(devices)}")
+        raise ValueError(f"compile: the program is spread over {len(place.devices)} devices, but "
+                         f"{topology} has only {len(devices)}")
     if type(place) is Placement:
         return placement_of(binding.single_device_sharding(devices[0]))
     from .sharding.spread import elsewhere  # with the first program on several devices
@@ -559,10 +563,11 @@ class Compiled:
             self._program.compiled.executable.execute([], [])      # raises: it cannot run here
         leaves, tree = tree_flatten(self._with_statics(args, kwargs))
         if any(type(x) is Tracer for x in leaves):
-            raise TypeError(f"{name} is compiled: transformations and traces cannot look into it. "
-                            "Call the function that was lowered instead, or its jit.")
+            raise TypeError(f"{name} is compiled, so it cannot be transformed or traced. Call the "
+                            "function that was lowered instead, or its jit.")
         if tree != self.in_tree:
-            raise TypeError(f"{name} was compiled for arguments {self.in_tree}, got {tree}")
+            raise TypeError(f"{name} was compiled for arguments of structure {self.in_tree}, but "
+                            f"was called with {tree}")
         for i, (x, (t, _)) in enumerate(zip(leaves, self._kinds, strict=True)):
             given, _ = kind_of(name, x)
             if given is not t:
@@ -589,7 +594,7 @@ class Compiled:
                 "Computation was compiled for input shardings that disagree with the shardings of "
                 f"arguments passed to it. Here are the {len(elsewhere)} mismatches:\n{listed}\n"
                 f"Move {'it' if len(elsewhere) == 1 else 'them'} with device_put, or call the "
-                "function that was lowered, which is compiled for each device it meets.")
+                "function that was lowered, which is compiled anew for other devices.")
 
     def _is_here(self, there: Any, required: Any, ndim: int) -> bool:
         """Whether an argument lies where the program takes it, in any memory of the device."""

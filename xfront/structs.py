@@ -50,7 +50,7 @@ class ShapeDtypeStruct:
             raise TypeError("`manual_axis_type` argument passed to ShapeDtypeStruct should be of "
                             "type `xfront.sharding.ManualAxisType`. Got type "
                             f"{type(manual_axis_type)}")
-        only("ShapeDtypeStruct", False, "arrays do not change", is_ref=is_ref)
+        only("ShapeDtypeStruct", False, "use xfront.ref for mutable arrays", is_ref=is_ref)
         self._layout = None
         if isinstance(sharding, Format):
             self._layout, sharding = sharding.layout, sharding.sharding
@@ -147,8 +147,8 @@ def struct_kind(name: str, x: Any) -> tuple[Any, bool]:
             binding.canonical_dtype(np.dtype(x.dtype)))
         axes = getattr(getattr(x, "sharding", None), "_explicit", lambda ndim: None)(len(x.shape))
         if more := varies(x).difference([a for r in regions() for a in r.axes]):
-            raise ValueError(f"{name}: {x} varies over {', '.join(map(repr, sorted(more)))}, which "
-                             "only values inside a shard_map over these axes do")
+            raise ValueError(f"{name}: {x} varies over {', '.join(map(repr, sorted(more)))}, but "
+                             "only values inside a shard_map over these axes can vary over them")
         return tensor(tuple(x.shape), ir).over(axes), getattr(x, "weak_type", False)
     return kind_of(name, x)
 

@@ -40,7 +40,7 @@ def check_grads(f: Callable[..., Any], args: Sequence[Any], order: int,
     """
     modes = (modes,) if isinstance(modes, str) else tuple(modes)
     if unknown := set(modes) - {"fwd", "rev"}:
-        raise ValueError(f"check_grads: modes are 'fwd' and 'rev', got {sorted(unknown)}")
+        raise ValueError(f"check_grads: modes must be among 'fwd' and 'rev', got {sorted(unknown)}")
     _check(f, tree_map(asarray, tuple(args)), order, modes, atol, rtol, eps, "")
 
 

@@ -38,7 +38,7 @@ def differences(
         return
     where = f"at `{root}{keystr(path)}`"
     if type(prefix) is not type(full):
-        yield f"{where} one tree has {_kind(prefix)}, the other {_kind(full)}"
+        yield f"{where} one tree has {_kind(prefix)} and the other has {_kind(full)}"
         return
     ours, aux = flatten_one_level_with_keys(prefix)
     theirs, other_aux = flatten_one_level_with_keys(full)

@@ -25,7 +25,8 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
     """
     found = default_registry.flatten_one_level_with_keys(tree)
     if found is None:
-        raise ValueError(f"an object of {type(tree)} is a leaf, it cannot be flattened one level")
+        raise ValueError(f"an object of {type(tree)} is a leaf, so it cannot be flattened one "
+                         "level")
     fields = getattr(tree, "_fields", ()) if isinstance(tree, tuple) else ()
     if fields and found[1] is type(tree):
         # jaxlib 0.10 gives every child the first field's name

@@ -71,11 +71,11 @@ def register_pytree_node(
     [1, 2, 3]
     """
     if not isinstance(nodetype, type):
-        raise TypeError(f"register_pytree_node: a class is wanted, got {nodetype!r}")
+        raise TypeError(f"register_pytree_node: nodetype must be a class, got {nodetype!r}")
     for name, function in (("flatten_func", flatten_func), ("unflatten_func", unflatten_func)):
         if not callable(function):
             raise TypeError(
-                f"register_pytree_node: {name} of {nodetype} is no function: {function!r}"
+                f"register_pytree_node: {name} of {nodetype} must be a function, got {function!r}"
             )
     for registry in (default_registry, dispatch_registry):
         registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
@@ -170,7 +170,8 @@ def register_pytree_with_keys_class(cls: _Class) -> _Class:
 def _method(cls: type, name: str) -> Any:
     found = getattr(cls, name, None)
     if found is None:
-        raise AttributeError(f"{cls} has no method {name!r}, which makes it a node of trees")
+        raise AttributeError(f"{cls} has no method {name!r}, which it needs to be registered as a "
+                             "node of trees")
     if name != "tree_unflatten":  # looked up again at each call, so that a patched method counts
         return lambda node: getattr(node, name)()
     return found
@@ -209,15 +210,15 @@ def register_dataclass(
     """
     if (data_fields is None) != (meta_fields is None):
         raise TypeError(
-            "register_dataclass: data_fields and meta_fields go together, got "
+            "register_dataclass: data_fields and meta_fields must be given together, got "
             f"data_fields={data_fields} meta_fields={meta_fields} for {nodetype}"
         )
     own = dataclasses.fields(nodetype) if dataclasses.is_dataclass(nodetype) else None
     if data_fields is None or meta_fields is None:
         if own is None:
             raise TypeError(
-                f"register_dataclass: {nodetype} is no dataclass, so data_fields and meta_fields "
-                "must name its fields"
+                f"register_dataclass: {nodetype} is not a dataclass, so data_fields and "
+                "meta_fields must name its fields"
             )
         kept = [field for field in own if field.init and field.name not in drop_fields]
         data_fields = [f.name for f in kept if not f.metadata.get("static", False)]
@@ -232,11 +233,12 @@ def register_dataclass(
         if wanted - given:
             raise ValueError(
                 f"register_dataclass: the fields {sorted(wanted - given)} of {nodetype} are "
-                "neither data nor meta fields; what is no part of the tree goes into drop_fields"
+                "neither data nor meta fields; name fields that are not part of the tree in "
+                "drop_fields"
             )
         if given - wanted:
             raise ValueError(
-                f"register_dataclass: {sorted(given - wanted)} are no fields of {nodetype} that "
+                f"register_dataclass: {sorted(given - wanted)} are not fields of {nodetype} that "
                 "its constructor takes"
             )
     for registry in (default_registry, dispatch_registry):
@@ -418,7 +420,8 @@ def tree_reduce_associative(
     leaves = _flatten(tree, is_leaf)[0]
     if not leaves:
         if identity is _ABSENT:
-            raise TypeError("tree_reduce_associative: without leaves, identity is needed")
+            raise TypeError("tree_reduce_associative: the tree has no leaves, so identity must be "
+                            "given")
         return identity
 
     def halves(items: Sequence[Any]) -> Any:
@@ -458,8 +461,8 @@ def tree_transpose(
     expected = outer_treedef.compose(inner)
     if structure != expected:
         raise TypeError(
-            f"tree_transpose: the tree has the structure\n  {structure}\nbut the structures given "
-            f"make\n  {expected}"
+            f"tree_transpose: the tree has the structure\n  {structure}\nbut outer_treedef and "
+            f"inner_treedef make\n  {expected}"
         )
     columns = [leaves[i::n] for i in range(n)]
     return inner.unflatten([outer_treedef.unflatten(column) for column in columns])
@@ -576,7 +579,8 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
     """
     found = default_registry.flatten_one_level(tree)
     if found is None:
-        raise ValueError(f"an object of {type(tree)} is a leaf, it cannot be flattened one level")
+        raise ValueError(f"an object of {type(tree)} is a leaf, so it cannot be flattened one "
+                         "level")
     return found
 
 

@@ -156,7 +156,7 @@ def named(name: str) -> DType:
     """As `find`. Raises: IRTypeError where there is none."""
     found = find(name)
     if found is None:
-        raise IRTypeError(f"no element type is called {name!r}")
+        raise IRTypeError(f"there is no element type called {name!r}")
     return found
 
 
@@ -170,7 +170,7 @@ def from_numpy(dtype: Any) -> DType:
         as_numpy = np.dtype(dtype)
         found = _BY_NUMPY.get(as_numpy.newbyteorder("="))
         if found is None:
-            raise IRTypeError(f"dtype {as_numpy} has no element type")
+            raise IRTypeError(f"the NumPy dtype {as_numpy} has no element type in the IR")
     return found
 
 

@@ -69,7 +69,8 @@ def _number(value: Any, dtype: DType) -> Literal:
 def _infer(types: tuple[TensorType, ...], attrs: Any) -> tuple[TensorType, ...]:
     value, shape = attrs["value"], attrs["shape"]
     if value.array.shape not in ((), shape):
-        raise IRTypeError(f"literal: a value of shape {value.array.shape} does not fill {shape}")
+        raise IRTypeError(f"literal: a value of shape {value.array.shape} cannot fill shape "
+                          f"{shape}")
     return (tensor(shape, value.dtype),)
 
 

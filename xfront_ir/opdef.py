@@ -81,8 +81,8 @@ class _Linear(Marker):
     @property
     def type(self) -> TensorType:
         """It has no type. Raises: MissingRule."""
-        raise MissingRule("it computes something that is not linear: a product or quotient of "
-                          "two values that both depend on the input, or a choice by such a value")
+        raise MissingRule("the function is not linear: it computes a product or quotient of two "
+                          "values that both depend on the input, or selects by such a value")
 
 
 LINEAR = _Linear("LINEAR")
@@ -351,8 +351,8 @@ class OpDef(Generic[R]):
         if found is None or found is NONE:
             declared = " (it is declared not to have one)" if found is NONE else ""
             why = f"{self.name} is not linear: " if which == "transpose" else ""
-            raise MissingRule(f"{why}op {self.name!r} has no {which} rule{declared}; it would be "
-                              f"given where the op is defined, in {self.family}")
+            raise MissingRule(f"{why}op {self.name!r} has no {which} rule{declared}; the rule "
+                              f"belongs where the op is defined, in {self.family}")
         return found
 
     def of_alike(self, kind: TensorType) -> TensorType:
@@ -377,7 +377,7 @@ def lookup(name: str) -> OpDef:
     try:
         return REGISTRY[name]
     except KeyError:
-        raise IRValueError(f"no op is called {name!r}") from None
+        raise IRValueError(f"there is no op called {name!r}") from None
 
 
 @overload
@@ -466,7 +466,7 @@ def check_attrs(definition: OpDef, attrs: Mapping[str, Any]) -> None:
             raise IRTypeError(f"{definition.name}: attribute {key!r} must be {kind}, "
                               f"got {attrs[key]!r}")
     if extra := [key for key in attrs if key not in schema]:
-        raise IRTypeError(f"{definition.name}: no attribute is called {extra[0]!r}")
+        raise IRTypeError(f"{definition.name} has no attribute called {extra[0]!r}")
 
 
 def infer_types(definition: OpDef, types: tuple[TensorType, ...],
@@ -476,7 +476,7 @@ def infer_types(definition: OpDef, types: tuple[TensorType, ...],
     Raises: IRTypeError; ShardingTypeError where the axes of operands do not say a result's.
     """
     if definition.n_operands is not None and len(types) != definition.n_operands:
-        raise IRTypeError(f"{definition.name}: takes {definition.n_operands} operands, "
+        raise IRTypeError(f"{definition.name} takes {definition.n_operands} operands, "
                           f"got {len(types)}")
     check_attrs(definition, attrs)
     for t in types:

@@ -102,7 +102,7 @@ def parse(text: str | bytes, bindings: Mapping[str, Any] | None = None) -> Funct
     try:
         return parser.module()
     except (RecursionError, MemoryError) as error:
-        parser.fail(f"too large to be read ({type(error).__name__})")
+        parser.fail(f"the text is too large to be read ({type(error).__name__})")
 
 
 def _decoded(data: bytes) -> str:
@@ -136,7 +136,7 @@ class _Parser:
         self.pos = self.token_end = 0
         self.kind = self.token = ""
         if len(text) > MAX_TEXT:
-            self.fail(f"{len(text)} characters of text, more than {MAX_TEXT}")
+            self.fail(f"the text has {len(text)} characters, more than {MAX_TEXT}")
         self.advance()
 
     # --- tokens ---------------------------------------------------------------------------
@@ -313,7 +313,7 @@ class _Parser:
         name_at, name = self.pos, self.next("word")
         definition = REGISTRY.get(name)
         if definition is None:
-            self.fail(f"no op is called {name!r}", name_at)
+            self.fail(f"there is no op called {name!r}", name_at)
         operands: list[Value] = []
         self.take("(")
         if self.token != ")":
@@ -324,7 +324,7 @@ class _Parser:
         attrs = yield from self.attrs(definition)
         found = self.inferred(definition, tuple([v.type for v in operands]), attrs, name_at)
         if len(found) != len(declared):
-            self.fail(f"{name} has {len(found)} results, got names for {len(declared)}", start)
+            self.fail(f"{name} has {len(found)} results, but got names for {len(declared)}", start)
         results: list[Value] = []
         for (token, type, at), wanted in zip(declared, found, strict=True):
             if type.plain is not wanted.plain:
@@ -344,7 +344,7 @@ class _Parser:
                       f"({type(error).__name__}: {error})", at)
         for t in found:
             if t.size > MAX_ELEMENTS:
-                self.fail(f"{t} has more than {MAX_ELEMENTS} elements", at)
+                self.fail(f"the type {t} has more than {MAX_ELEMENTS} elements", at)
         return found
 
     def attrs(self, definition: OpDef) -> _Parsing:
@@ -418,7 +418,7 @@ class _Parser:
         if self.kind != "number" or not digits.isdecimal():
             self.expected("an integer")
         if len(digits) > MAX_DIGITS or not -(1 << 63) <= (value := int(token)) < 1 << 64:
-            self.fail("an integer of more than 64 bits")
+            self.fail("the integer has more than 64 bits")
         self.advance()
         return value
 
@@ -542,9 +542,9 @@ class _Parser:
             shape.append(self.integer())
             size *= shape[-1] or 1
             if size > MAX_ELEMENTS:
-                self.fail(f"a type of more than {MAX_ELEMENTS} elements", at)
+                self.fail(f"the type has more than {MAX_ELEMENTS} elements", at)
             if len(shape) > MAX_RANK:
-                self.fail(f"a type of more than {MAX_RANK} dimensions", at)
+                self.fail(f"the type has more than {MAX_RANK} dimensions", at)
         made = tensor(tuple(shape), dtype)
         if not self.took("over"):
             return made
@@ -576,7 +576,7 @@ class _Parser:
             self.fail(f"a {dtype.kind} cannot be a literal", at)
         n_bytes = type.size * dtype.numpy.itemsize
         if n_bytes > MAX_LITERAL:
-            self.fail(f"a literal of more than {MAX_LITERAL} bytes", at)
+            self.fail(f"the literal has more than {MAX_LITERAL} bytes", at)
         if self.kind == "hex":
             return Literal(self.hexadecimal(n_bytes, dtype).reshape(type.shape))
         if not type.shape:

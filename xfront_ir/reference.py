@@ -71,7 +71,7 @@ def row_of(name: str) -> Row:
         _load_family(name)
         found = _ROWS.get(name)
         if found is None:
-            raise MissingRule(f"op {name!r} has no reference row; it would be given in "
+            raise MissingRule(f"op {name!r} has no reference row; the row belongs in "
                               "xfront_ir/reference_ops/<family>.py")
     return found
 
@@ -147,8 +147,8 @@ def _results(definition: OpDef, types: tuple[TensorType, ...], made: Any) -> Arr
     """What a row gave, as a list of results of these types."""
     given: list[Any] = [made] if definition.single and not isinstance(made, tuple) else [*made]
     if len(given) != len(types):
-        raise IRTypeError(f"reference: {definition.name} has {len(types)} results, its row gave "
-                          f"{len(given)}")
+        raise IRTypeError(f"reference: {definition.name} has {len(types)} results, but its row "
+                          f"returned {len(given)}")
     return [_fitted(x, t, f"a result of {definition.name}")
             for x, t in zip(given, types, strict=True)]
 
@@ -158,7 +158,8 @@ def _fitted(x: Any, type: TensorType, what: str) -> np.ndarray:
     if array.dtype != type.dtype.numpy:
         array = array.astype(type.dtype.numpy)
     if array.shape != physical_shape(type):
-        raise IRTypeError(f"reference: {what} is {type}, got an array of shape {array.shape}")
+        raise IRTypeError(f"reference: {what} has type {type}, but got an array of shape "
+                          f"{array.shape}")
     return array
 
 

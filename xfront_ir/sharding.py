@@ -77,21 +77,23 @@ class MeshAxes(_Data):
         self.names, self.sizes = tuple(names), tuple(sizes)
         self.types = tuple(types) or ("auto",) * len(self.names)
         if not len(self.names) == len(self.sizes) == len(self.types):
-            raise IRValueError(f"a mesh has a size and a type for each axis, got {self.names}, "
-                               f"{self.sizes}, {self.types}")
+            raise IRValueError("a mesh must have a size and a type for each axis, got "
+                               f"{self.names}, {self.sizes}, {self.types}")
         if len({*self.names}) != len(self.names):
-            raise IRValueError(f"axes of a mesh have different names, got {self.names}")
+            raise IRValueError(f"axes of a mesh must have different names, got {self.names}")
         if any(type(n) is not str for n in self.names):
-            raise IRValueError(f"names of mesh axes are strings, got {self.names}")
+            raise IRValueError(f"names of mesh axes must be strings, got {self.names}")
         if any(type(s) is not int or s < 1 for s in self.sizes):
-            raise IRValueError(f"sizes of mesh axes are positive, got {self.sizes}")
+            raise IRValueError(f"sizes of mesh axes must be positive ints, got {self.sizes}")
         if bad := [t for t in self.types if t not in AXIS_TYPES]:
-            raise IRValueError(f"an axis is one of {', '.join(AXIS_TYPES)}, got {bad[0]!r}")
+            raise IRValueError(f"the type of a mesh axis must be one of {', '.join(AXIS_TYPES)}, "
+                               f"got {bad[0]!r}")
         if self.devices and len({*self.devices}) != self.size:
-            raise IRValueError(f"a mesh of sizes {self.sizes} has {self.size} different devices, "
-                               f"got {self.devices}")
+            raise IRValueError(f"a mesh of sizes {self.sizes} must have {self.size} different "
+                               f"devices, got {self.devices}")
         if bool(self.devices) != bool(platform):
-            raise IRValueError("devices are those of a platform")
+            raise IRValueError("devices and platform must be given together, got devices "
+                               f"{self.devices} and platform {platform!r}")
         where = f" on {json.dumps(platform)} {[*self.devices]}" if self.devices else ""
         self._keep("[" + ", ".join([
             f"{json.dumps(n)} = {s}{'' if t == 'auto' else f' {t}'}"
@@ -157,9 +159,10 @@ class Spec(_Data):
         self.unreduced, self.reduced = tuple(sorted({*unreduced})), tuple(sorted({*reduced}))
         used = [*self.axes, *self.unreduced, *self.reduced]
         if len({*used}) != len(used):
-            raise IRValueError(f"an axis divides one dimension once, got {self.dims}")
+            raise IRValueError(f"a mesh axis can divide only one dimension, got {self.dims}")
         if self.open and not 0 <= self.open[0] <= self.open[-1] < len(self.dims):
-            raise IRValueError(f"open dimensions {self.open} of {len(self.dims)}")
+            raise IRValueError(f"open dimensions {self.open} are out of bounds for "
+                               f"{len(self.dims)} dimensions")
         written: list[str] = []
         for i, d in enumerate(self.dims):
             names = [json.dumps(n) for n in d] + ["open"] * (i in self.open)
@@ -212,14 +215,14 @@ class Spec(_Data):
     def check(self, mesh: MeshAxes, shape: Shape) -> None:
         """Raises: IRValueError where this is no spec of a value of that shape on that mesh."""
         if len(shape) != len(self.dims):
-            raise IRValueError(f"the spec {self} has {len(self.dims)} dimensions, a value of shape "
-                               f"{list(shape)} has {len(shape)}")
+            raise IRValueError(f"the spec {self} has {len(self.dims)} dimensions, but a value of "
+                               f"shape {list(shape)} has {len(shape)}")
         mesh.size_of((*self.unreduced, *self.reduced))
         for i, (n, d) in enumerate(zip(shape, self.dims, strict=True)):
             parts = mesh.size_of(d)
             if n % parts:
-                raise IRValueError(f"dimension {i} of shape {list(shape)} has size {n}, which does "
-                                   f"not divide into the {parts} parts of {self} on {mesh}")
+                raise IRValueError(f"dimension {i} of shape {list(shape)} has size {n}, which "
+                                   f"cannot be divided into the {parts} parts of {self} on {mesh}")
 
 
 class Sharding(_Data):

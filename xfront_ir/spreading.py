@@ -62,8 +62,8 @@ def spread_types(definition: OpDef, types: Types, attrs: Mapping[str, Any], *, l
             shown = ",".join([f"{n}@{','.join(d)}" if d else str(n)
                               for n, d in zip(t.shape, dims, strict=True)])
             refuse(f"{name} operation with inputs: {listed(types)} produces an illegally sharded "
-                   f"result: {t.dtype.name}[{shown}]. An axis divides one dimension: {RESHARD}, or "
-                   "give `out_sharding=`")
+                   f"result: {t.dtype.name}[{shown}]. A mesh axis can divide only one dimension: "
+                   f"{RESHARD}, or pass `out_sharding=`")
         for n, d in zip(t.shape, dims, strict=True):
             if n % mesh.size_of(d):
                 refuse(f"{name} on sharded dims where out dim ({n}) is not divisible by mesh axes "
@@ -77,7 +77,7 @@ def one_mesh(name: str, types: Sequence[TensorType]) -> MeshAxes:
     """The mesh of all operands that are divided. Raises: ShardingTypeError where there are two."""
     meshes = [t.sharding.mesh for t in types if t.sharding is not None]
     if other := [m for m in meshes if m != meshes[0]]:
-        refuse(f"{name}: operands are divided over the mesh {meshes[0]} and over {other[0]}; "
+        refuse(f"{name}: operands are divided over different meshes, {meshes[0]} and {other[0]}; "
                "reshard one of them")
     return meshes[0]
 
@@ -101,8 +101,8 @@ def summed_alike(name: str, types: Types, linear: bool) -> tuple[Sequence[str], 
         return next(iter(found))
     if unreduced == {()}:
         return (), ()                             # values are whole; only their derivatives differ
-    refuse(f"{name} operation does not accept unreduced inputs like {listed(types)}: "
-           "the devices hold terms of a sum. Take the sum by `xfront.sharding.reshard(x, P(...))`")
+    refuse(f"{name} operation does not accept unreduced inputs like {listed(types)}: the devices "
+           "hold terms of a sum. Take the sum with `xfront.sharding.reshard(x, P(...))`")
 
 
 # --- rules of families ----------------------------------------------------------------------
@@ -117,8 +117,9 @@ def met(name: str, dims: Sequence[Dims], ndim: int) -> Dims:
         told = {d[i] for d in dims if d[i]}
         if len(told) > 1:
             shown = ", ".join([_entries(d) for d in dims])
-            refuse(f"{name} got incompatible shardings for broadcasting: {shown}. Bring one to the "
-                   "other's by `xfront.sharding.reshard(x, xfront.typeof(y).sharding)`")
+            refuse(f"{name} got incompatible shardings for broadcasting: {shown}. Reshard one of "
+                   "them like the other with `xfront.sharding.reshard(x, "
+                   "xfront.typeof(y).sharding)`")
         found.append(told.pop() if told else ())
     return tuple(found)
 
@@ -148,7 +149,8 @@ def whole(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> 
     """Operands must be whole."""
     for t in types:
         if t.sharding is not None:
-            refuse(f"{op.name} has no rule for an operand that is divided, {t}: {RESHARD}")
+            refuse(f"{op.name} has no rule for an operand that is divided over devices, {t}: "
+                   f"{RESHARD}")
     return anyhow(op, types, attrs, results)
 
 
@@ -168,8 +170,9 @@ def along(*names: str) -> Rule:
         for name in names:
             for a in _axes(attrs[name]):
                 if i := [i for i, t in enumerate(types) if t.ndim > a and t.dims[a]]:
-                    refuse(f"Arguments to {op.name} must be unsharded over the dimension that it "
-                           f"goes along. Got type {types[i[0]]} and dimension {a}: {RESHARD}")
+                    refuse(f"Arguments to {op.name} must be unsharded over the dimension along "
+                           f"which it computes. Got type {types[i[0]]} and dimension {a}: "
+                           f"{RESHARD}")
         return alike(op, types, attrs, results)
 
     return rule
@@ -192,8 +195,8 @@ def leading(own: int) -> Rule:
         n = max([t.ndim for t in types]) - own
         for t in types:
             if any(t.dims[n:]):
-                refuse(f"{op.name} takes operands whose last {own} dimensions are whole, got {t}: "
-                       f"{RESHARD}")
+                refuse(f"{op.name} takes operands whose last {own} dimensions are not divided, got "
+                       f"{t}: {RESHARD}")
         before = met(op.name, [t.dims[:n] for t in types if t.ndim >= n], n)
         return [(*before, *[()] * (t.ndim - n)) if t.ndim >= n else ((),) * t.ndim
                 for t in results]

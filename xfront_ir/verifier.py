@@ -30,9 +30,9 @@ def verify(fn: Function) -> None:
 def _verify_one(fn: Function) -> None:
     for what, held in (("param_names", fn.param_names), ("weak_params", fn.weak_params)):
         if len(held) not in (0, len(fn.params)):
-            raise VerifyError(f"@{fn.name}: {len(held)} {what} for {len(fn.params)} parameters")
+            raise VerifyError(f"@{fn.name}: got {len(held)} {what} for {len(fn.params)} parameters")
     if len(fn.weak_returns) not in (0, len(fn.returns)):
-        raise VerifyError(f"@{fn.name}: {len(fn.weak_returns)} weak_returns for "
+        raise VerifyError(f"@{fn.name}: got {len(fn.weak_returns)} weak_returns for "
                           f"{len(fn.returns)} returns")
     defined: set[Value] = set()
     for i, v in enumerate(fn.params):
@@ -63,13 +63,13 @@ def _verify_op(op: Op, defined: set[Value]) -> None:
                           ) from None
     found = tuple([v.type for v in op.results])
     if len(types) != len(found):
-        raise VerifyError(f"has {len(found)} results, its type rule gives {len(types)}")
+        raise VerifyError(f"the op has {len(found)} results, but its type rule gives {len(types)}")
     if definition.single and len(found) != 1:
-        raise VerifyError(f"has {len(found)} results, its definition says one")
+        raise VerifyError(f"the op has {len(found)} results, but its definition says one")
     for i, (v, wanted) in enumerate(zip(op.results, types, strict=True)):
         _define(v, defined, f"result {i}")
         if v.type.plain is not wanted.plain:
-            raise VerifyError(f"result {i} is {v.type}, its type rule gives {wanted}")
+            raise VerifyError(f"result {i} is {v.type}, but its type rule gives {wanted}")
 
 
 def _define(value: Value, defined: set[Value], what: str) -> None:
@@ -78,7 +78,7 @@ def _define(value: Value, defined: set[Value], what: str) -> None:
     held = value.type
     if type(held) is not TensorType or tensor(
             held.shape, held.dtype).over(held.sharding) is not held:
-        raise VerifyError(f"{what} has {held!r} for its type, which `tensor` did not make")
+        raise VerifyError(f"{what} has the type {held!r}, which `tensor` did not make")
     defined.add(value)
 
 

@@ -43,7 +43,8 @@ def condition(test: Callable[[Op], bool]) -> Condition:
     name = test.__name__.lstrip("_")
     says = " ".join((test.__doc__ or "").split())
     if not says:
-        raise TypeError(f"condition: {name} needs a docstring, which is what people are told")
+        raise TypeError(f"condition: {name} needs a docstring, which is shown in the table of "
+                        "forms")
     return Condition(test, name, ((name, says),))
 
 

@@ -23,8 +23,8 @@ def _layout(spec: tuple[int, ...], first: str, second: str) -> str:
 def _conv(ctx: RuleContext, op: Op, lhs: Any, rhs: Any) -> Any:
     a, precision = op.attrs, op.attrs.get("precision")
     if type(precision) is str:
-        raise IRTypeError("conv_general_dilated: precision is a pair; algorithms are for products "
-                          f"of matrices, got {precision!r}")
+        raise IRTypeError("conv_general_dilated: precision must be a pair; algorithms are only for "
+                          f"matrix products, got {precision!r}")
     numbers = (f"#stablehlo.conv<{_layout(a['lhs_spec'], 'b', 'f')}"
                f"x{_layout(a['rhs_spec'], 'o', 'i')}->{_layout(a['out_spec'], 'b', 'f')}>")
     attrs = {} if precision is None else {"precision_config": precision_config(ctx, precision)}

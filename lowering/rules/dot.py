@@ -39,12 +39,12 @@ def _algorithm(ctx: RuleContext, name: str, op: Op) -> Any:
     known = _ALGORITHMS.get(name)
     if name in _F8_ALGORITHMS:
         if any([v.type.dtype.bits != 8 for v in op.operands]):
-            raise IRTypeError(f"dot_general: the algorithm {name} multiplies floats of 8 bits, and "
-                              f"is given {op.operands[0].type} and {op.operands[1].type}")
+            raise IRTypeError(f"dot_general: the algorithm {name} multiplies floats of 8 bits, but "
+                              f"was given {op.operands[0].type} and {op.operands[1].type}")
         lhs, rhs = (ctx.mlir.element(v.type.dtype) for v in op.operands)
         known = (lhs, rhs, "f32", 1, 1, 1, name.endswith("FAST_ACCUM"))   # all accumulate in f32
     if known is None:
-        raise IRTypeError(f"dot_general: no algorithm is called {name!r}; there are "
+        raise IRTypeError(f"dot_general: there is no algorithm called {name!r}; the known ones are "
                           f"{', '.join((*_F8_ALGORITHMS, *_ALGORITHMS))}")
     lhs, rhs, total, of_lhs, of_rhs, products, imprecise = known
     return ctx.attr(f"#stablehlo.dot_algorithm<lhs_precision_type = {lhs}, "

@@ -36,7 +36,7 @@ def lapack(ctx: RuleContext, name: str, operands: Sequence[Any], types: Sequence
     Raises: MissingRule on other platforms than CPU.
     """
     if ctx.platform != "cpu":
-        raise MissingRule(f"LAPACK's {name} runs on CPU only, not on {ctx.platform}")
+        raise MissingRule(f"LAPACK's {name} only runs on CPU, not on {ctx.platform}")
     ctx.require("lapack")
     dtype = types[0].dtype
     kernel = _OF_COMPLEX.get(name, name) if dtype.is_complex else name

@@ -84,9 +84,9 @@ def test_what_is_refused(tmp_path):
     for error, words, call in (
         (ValueError, "NOT_FOUND", lambda: read(none)),
         (ValueError, "divi", lambda: read(spec, on("x"))),
-        (ValueError, "as many dimensions", lambda: read(spec, shape=(5, 1))),
+        (ValueError, "the same number of dimensions", lambda: read(spec, shape=(5, 1))),
         (ValueError, "no sharding", lambda: read(spec, jax.ShapeDtypeStruct((5,), jnp.int32))),
-        (TypeError, "in_type is a sharding", lambda: read(spec, jax.devices()[0])),
+        (TypeError, "in_type must be a sharding", lambda: read(spec, jax.devices()[0])),
         (ValueError, "shape", lambda: serialization.run_serialization([jnp.ones(3)], [spec])),
         (TypeError, "ndarray", lambda: serialization.run_serialization([np.ones(3)], [other])),
         (TypeError, "key_data", lambda: serialization.run_serialization([jax.random.key(0)],

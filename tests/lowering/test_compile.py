@@ -120,7 +120,7 @@ def test_virtual_cpu_devices_and_platforms_from_the_environment() -> None:
     assert process(count, XFRONT_NUM_CPU_DEVICES="3") == "3"
     code = "from lowering import clients\n" \
            "try: clients.default_client()\nexcept RuntimeError as e: print(e)"
-    assert "none of the platforms asked for (abacus)" in process(code, XFRONT_PLATFORMS="abacus")
+    assert "none of the requested platforms (abacus)" in process(code, XFRONT_PLATFORMS="abacus")
     code = "from lowering import clients; print(clients.default_backend())"
     assert process(code, JAX_PLATFORMS="abacus,cpu") == "cpu"
     code = "from lowering import clients, devices; clients.configure(cpu_devices=2); " \

@@ -42,5 +42,6 @@ ROWS = [
                   {"exponent_bits": e, "mantissa_bits": m}, smooth=False)
            for e, m in ((5, 10), (8, 7), (5, 2))]],
         FLOATS, [Bad([("i32", ())], "takes float", {"exponent_bits": 5, "mantissa_bits": 2}),
-                 Bad([("f32", ())], "exponent bit", {"exponent_bits": 0, "mantissa_bits": 2})]),
+                 Bad([("f32", ())], "exponent_bits must be",
+                     {"exponent_bits": 0, "mantissa_bits": 2})]),
 ]

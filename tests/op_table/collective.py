@@ -22,8 +22,8 @@ def _reduction(name: str, **options: Any) -> Row:
     return _row(name, [
         Bad([("f32", ())], "distinct", {"axes": ("i", "i"), "sizes": (2, 2), "groups": None}),
         Bad([("f32", ())], "one size each", {"axes": ("i", "j"), "sizes": (2,), "groups": None}),
-        Bad([("f32", ())], "one size, got", {**OVER, "groups": ((0, 1, 2), (3,))}),
-        Bad([("f32", ())], "all 4 participants", {**OVER, "groups": ((0, 1), (1, 2))}),
+        Bad([("f32", ())], "the same size, got", {**OVER, "groups": ((0, 1, 2), (3,))}),
+        Bad([("f32", ())], "each of the 4 participants", {**OVER, "groups": ((0, 1), (1, 2))}),
     ], **options)
 
 
@@ -39,12 +39,12 @@ ROWS = [
         Bad([("f32", (3,))], "not in [0, 2)", {**ALL, "dimension": 2, "tiled": False}),
         Bad([("f32", (3,))], "not in [0, 1)", {**ALL, "dimension": 1, "tiled": True})]),
     _row("psum_scatter", [
-        Bad([("f32", (3,))], "does not divide", {**ALL, "dimension": 0, "tiled": True}),
-        Bad([("f32", (8,))], "does not divide", {**ALL, "dimension": 0, "tiled": False})]),
+        Bad([("f32", (3,))], "cannot be divided", {**ALL, "dimension": 0, "tiled": True}),
+        Bad([("f32", (8,))], "cannot be divided", {**ALL, "dimension": 0, "tiled": False})]),
     _row("all_to_all", [
-        Bad([("f32", (6, 2))], "does not divide",
+        Bad([("f32", (6, 2))], "cannot be divided",
             {**ALL, "split": 0, "concat": 1, "tiled": True}),
-        Bad([("f32", (8, 2))], "does not divide",
+        Bad([("f32", (8, 2))], "cannot be divided",
             {**ALL, "split": 0, "concat": 1, "tiled": False}),
         Bad([("f32", (4, 2))], "not in [0, 2)",
             {**ALL, "split": 0, "concat": 2, "tiled": False})]),

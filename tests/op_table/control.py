@@ -77,9 +77,9 @@ _SCAN = {"body": _SAME, "n_consts": 0, "n_carry": 1, "length": 3, "reverse": Fal
 
 ROWS = [
     Row("call", [sample(_called, (2, 3), (2, 3))], WIDE, [
-        Bad([("f32", (3,))], "is f32[], got f32[3]", {"body": _SAME, "name": "g"})]),
+        Bad([("f32", (3,))], "must be f32[], got f32[3]", {"body": _SAME, "name": "g"})]),
     Row("composite", [sample(_composite, (2, 3), (2, 3))], WIDE, [
-        Bad([("f32", (3,))], "is f32[], got f32[3]",
+        Bad([("f32", (3,))], "must be f32[], got f32[3]",
             {"body": _SAME, "name": "my.g", "attributes": "{}", "version": 0})]),
     Row("cond", [*[sample(_switched, i, (3,), (3,)) for i in (0, 1, 2, -7, 9)],
                  sample(_chosen, (), ())], WIDE, [
@@ -93,6 +93,6 @@ ROWS = [
                  for n in (0, 1, 4) for reverse in (False, True)], WIDE, [
         Bad([("f32", (2,))], "operand 0", _SCAN),
         Bad([("f32", ())], "carry 0", {**_SCAN, "body": _NARROW}),
-        Bad([("f32", (2,))], "length 3 in front", {**_SCAN, "n_carry": 0}),
+        Bad([("f32", (2,))], "leading axis of size 3", {**_SCAN, "n_carry": 0}),
         Bad([("f32", ())], "negative", {**_SCAN, "length": -1})]),
 ]

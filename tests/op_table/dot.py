@@ -42,10 +42,10 @@ ROWS = [
         Bad([("f32", (3, 4)), ("f32", (4, 3))], "must be distinct", _dot(((2,), (0,)))),
         Bad([("f32", (2, 4)), ("f32", (3, 4))], "batch sizes differ",
             _dot(((1,), (1,)), ((0,), (0,)))),
-        Bad([("f32", (3, 4)), ("f32", (4, 3))], "pairs of axes", _dot((1, 0))),
+        Bad([("f32", (3, 4)), ("f32", (4, 3))], "pairs of tuples of axes", _dot((1, 0))),
         Bad([("f32", (3, 4)), ("bf16", (4, 3))], "different dtypes", PLAIN),
         Bad([("f32", (3, 4)), ("f32", (4, 3))], "precision must be",
             {**PLAIN, "precision": ("fast", "fast")}),
-        Bad([("c64", (3, 4)), ("c64", (4, 3))], "cannot make",
+        Bad([("c64", (3, 4)), ("c64", (4, 3))], "cannot have dtype",
             {**PLAIN, "preferred": dtypes.f32})]),
 ]

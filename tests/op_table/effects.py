@@ -16,9 +16,9 @@ ONE = (tensor((), dtypes.f32),)
 
 ROWS = [
     Row("callback", [], FLOATS, [
-        Bad([("f32", ())], "gives no results",
+        Bad([("f32", ())], "cannot have results",
             {**CALL, "result_types": ONE, "kind": "debug", "ordered": False}),
-        Bad([("f32", ())], "has no order",
+        Bad([("f32", ())], "cannot be ordered",
             {**CALL, "result_types": ONE, "kind": "pure", "ordered": True}),
     ]),
     Row("dce_sink", [], FLOATS, [Bad([("f32", ())], "prevent_mlir_dce")]),

@@ -81,11 +81,11 @@ def _row(name: str, allowed: Sequence[DType], samples: list[Sample], bad: Sequen
     attrs = _scatter((1,), (0,), (), (), (0,))
     return Row(name, samples, allowed, [
         Bad([types[0], ("f32", (3, 1)), types[2]], "must be integers", attrs),
-        Bad([types[0], types[1], ("f64", (3, 4))], "cannot put", attrs),
+        Bad([types[0], types[1], ("f64", (3, 4))], "cannot be written", attrs),
         Bad([types[0], types[1], ("f32", (2, 4))], "do not fit", attrs),
         Bad([types[0], types[1], ("f32", (3, 5))], "do not fit", attrs),
         Bad(types, "one axis for each", {**attrs, "scatter_dims_to_operand_dims": (0, 1)}),
-        Bad(types, "are not one an axis", {**attrs, "inserted_window_dims": ()}), *bad])
+        Bad(types, "must account for each axis", {**attrs, "inserted_window_dims": ()}), *bad])
 
 
 ROWS = [
@@ -94,20 +94,21 @@ ROWS = [
         Bad([("f32", (5, 4)), ("i32", ())], "index vectors in their last", ROW_OF),
         Bad([("f32", (5, 4)), ("i32", (3, 2))], "one axis for each", ROW_OF),
         Bad([("f32", (5, 3)), ("i32", (3, 1))], "must fit in", ROW_OF),
-        Bad([("f32", (5, 4, 2)), ("i32", (3, 1))], "are not one an axis", ROW_OF),
-        Bad([("f32", (5, 4)), ("i32", (3, 1))], "must ascend in", {**ROW_OF, "offset_dims": (2,)}),
+        Bad([("f32", (5, 4, 2)), ("i32", (3, 1))], "must account for each axis", ROW_OF),
+        Bad([("f32", (5, 4)), ("i32", (3, 1))], "must be ascending and in",
+            {**ROW_OF, "offset_dims": (2,)}),
         Bad([("f32", (5, 4)), ("i32", (3, 1))], "fill value must be",
             {**ROW_OF, "fill_value": Literal(1, dtypes.i32)}),
         Bad([("f32", (2, 4)), ("i32", (3, 1))], "do not match dims",
             _gather((1,), (), (0,), (0,), (1,), (1, 2)))]),
     _row("scatter", EVERY, [*_scatters(), *_scatters(unique=True)]),
     _row("scatter_add", NUMERIC, _scatters(),
-         [Bad([("bool", (5, 4)), ("i32", (3, 1)), ("bool", (3, 4))], "cannot put",
+         [Bad([("bool", (5, 4)), ("i32", (3, 1)), ("bool", (3, 4))], "cannot be written",
               _scatter((1,), (0,), (), (), (0,)))]),
     _row("scatter_mul", (*FLOATS, *COMPLEX, *INTEGERS), [
         *_scatters(unique=True), *_scatters(smooth=False)]),
     _row("scatter_min", NUMERIC, _scatters(distinct=True),
-         [Bad([("bool", (5, 4)), ("i32", (3, 1)), ("bool", (3, 4))], "cannot put",
+         [Bad([("bool", (5, 4)), ("i32", (3, 1)), ("bool", (3, 4))], "cannot be written",
               _scatter((1,), (0,), (), (), (0,)))]),
     _row("scatter_max", NUMERIC, _scatters(distinct=True)),
 ]

@@ -30,10 +30,10 @@ ROWS = [
         for shape, *rest in (((5, 4), (1, 0), (5, 4), (2, 1)), ((5, 4), (1, 2), (1, 4), (3, 2)),
                              ((5,), (0,), (5,), (4,)), ((), (), (), ()),
                              ((2, 3, 4), (0, 1, 1), (2, 3, 4), (1, 1, 3)))
-    ], EVERY, [Bad([("f32", (5,))], "do not slice", _slice((3,), (2,), (1,))),
-               Bad([("f32", (5,))], "do not slice", _slice((0,), (6,), (1,))),
+    ], EVERY, [Bad([("f32", (5,))], "cannot slice", _slice((3,), (2,), (1,))),
+               Bad([("f32", (5,))], "cannot slice", _slice((0,), (6,), (1,))),
                Bad([("f32", (5,))], "stride >= 1", _slice((0,), (5,), (0,))),
-               Bad([("f32", (5, 2))], "do not slice", _slice((0,), (5,), (1,)))]),
+               Bad([("f32", (5, 2))], "cannot slice", _slice((0,), (5,), (1,)))]),
     Row("pad", [
         Sample([Draw(shape), Draw(())], _pad(*rest))
         for shape, *rest in (((3, 2), (1, 0), (2, 0), (0, 0)), ((3, 2), (1, 0), (2, -1), (1, 0)),
@@ -41,17 +41,18 @@ ROWS = [
                              ((0,), (2,), (1,), (0,)), ((), (), (), ()), ((2,), (-1,), (-1,), (0,)))
     ], EVERY, [Bad([("f32", (3,)), ("f64", ())], "padding value must be", _pad((0,), (0,), (0,))),
                Bad([("f32", (3,)), ("f32", (1,))], "padding value", _pad((0,), (0,), (0,))),
-               Bad([("f32", (3,)), ("f32", ())], "more than", _pad((-2,), (-2,), (0,))),
-               Bad([("f32", (3,)), ("f32", ())], "one of each an axis", _pad((0,), (), (0,))),
-               Bad([("key<fry>", (3,)), ("key<fry>", ())], "no key", _pad((0,), (0,), (0,)))]),
+               Bad([("f32", (3,)), ("f32", ())], "more elements than", _pad((-2,), (-2,), (0,))),
+               Bad([("f32", (3,)), ("f32", ())], "one number for each axis", _pad((0,), (), (0,))),
+               Bad([("key<fry>", (3,)), ("key<fry>", ())], "keys cannot be padded",
+                   _pad((0,), (0,), (0,)))]),
     Row("concatenate", [
         Sample([Draw(shape) for shape in shapes], {"dimension": d})
         for d, *shapes in ((0, (3, 2), (1, 2), (2, 2)), (1, (2, 1), (2, 3)), (0, (3,)),
                            (0, (0,), (2,)), (1, (2, 2, 2), (2, 1, 2)))
     ], EVERY, [Bad([], "at least one", {"dimension": 0}),
                Bad([("f32", (2,)), ("f32", (2,))], "dimension must be", {"dimension": 1}),
-               Bad([("f32", (2,)), ("i32", (2,))], "may differ in axis 0", {"dimension": 0}),
-               Bad([("f32", (2, 2)), ("f32", (2, 3))], "may differ in", {"dimension": 0})]),
+               Bad([("f32", (2,)), ("i32", (2,))], "may only differ in axis 0", {"dimension": 0}),
+               Bad([("f32", (2, 2)), ("f32", (2, 3))], "may only differ in", {"dimension": 0})]),
     Row("dynamic_slice", [
         Sample([Draw(shape), *starts], {"sizes": sizes})
         for shape, starts, sizes in (
@@ -63,7 +64,8 @@ ROWS = [
     ], EVERY, [Bad([("f32", (5,)), ("i32", ())], "do not fit", {"sizes": (6,)}),
                Bad([("f32", (5,))], "takes 1 starts", {"sizes": (1,)}),
                Bad([("f32", (5,)), ("f32", ())], "integer scalars", {"sizes": (1,)}),
-               Bad([("f32", (5, 2)), ("i32", ()), ("i64", ())], "one type", {"sizes": (1, 1)})]),
+               Bad([("f32", (5, 2)), ("i32", ()), ("i64", ())], "the same type",
+                   {"sizes": (1, 1)})]),
     Row("dynamic_update_slice", [
         Sample([Draw(shape), Draw(sizes), *starts])
         for shape, starts, sizes in (

@@ -19,5 +19,5 @@ def _held(values: object, shape: tuple[int, ...]) -> Sample:
 
 ROWS = [Row("literal", [_held(1, ()), _held(-0.0, (2, 3)), _held(1, (0, 3)),
                         _held([[0, 1, 2]], (1, 3))], (*NUMERIC, *BOOL),
-            [Bad([], "does not fill", {"value": Literal([1.0, 2.0]), "shape": (3,)}),
+            [Bad([], "cannot fill", {"value": Literal([1.0, 2.0]), "shape": (3,)}),
              Bad([], "must be literal", {"value": 1.0, "shape": ()})])]

@@ -41,19 +41,19 @@ def _keys(name: str, of: tuple[int, ...], *keys: DType, **attrs: Any) -> list[Sa
 ROWS = [
     Row("threefry2x32", [_sample("threefry2x32", *[tensor(shape, U32)] * 4)
                          for shape in ((3,), (), (2, 0))], (U32,),
-        [Bad([("u32", (3,))] * 3 + [("u32", (2,))], "of one shape"),
+        [Bad([("u32", (3,))] * 3 + [("u32", (2,))], "of the same shape"),
          Bad([("i32", (3,))] * 4, "four u32 arrays")]),
     Row("random_wrap", [_sample("random_wrap", tensor(shape, U32), impl=impl)
                         for shape, impl in (((3, 2), "fry"), ((2,), "fry"), ((3, 4), "rbg"))],
-        (U32,), [Bad([("u32", (3,))], "is made of u32[...,2]", {"impl": "fry"}),
-                 Bad([("i32", (2,))], "is made of u32[...,2]", {"impl": "fry"})]),
+        (U32,), [Bad([("u32", (3,))], "are made from u32[...,2]", {"impl": "fry"}),
+                 Bad([("i32", (2,))], "are made from u32[...,2]", {"impl": "fry"})]),
     Row("random_unwrap", [
         *_keys("random_unwrap", (3,), FRY, RBG), *_keys("random_unwrap", (), FRY)],
         (U32,), [Bad([("u32", (2,))], "takes keys")]),
     Row("random_seed", [_sample("random_seed", tensor(shape, dtype), impl=impl)
                         for shape, impl in (((3,), "fry"), ((), "fry"), ((2,), "rbg"))
                         for dtype in (*SIGNED, *UNSIGNED)],
-        (U32,), [Bad([("f32", ())], "seeds are integers", {"impl": "fry"})]),
+        (U32,), [Bad([("f32", ())], "seeds must be integers", {"impl": "fry"})]),
     Row("random_fold_in", [
         _sample("random_fold_in", tensor(shape, dtype), tensor(shape, U32))
         for shape in ((3,), ()) for dtype in (FRY, RBG)],
@@ -78,12 +78,12 @@ ROWS = [
         for shape, dtype in (((3, 5), U32), ((7,), dtypes.u8), ((2, 2), dtypes.u64))],
         (U32,), [Bad([("u32", (2,))], "state must be", {"algorithm": "default", "shape": (),
                                                        "dtype": U32}),
-                 Bad([("u32", (4,))], "gives u8", {"algorithm": "default", "shape": (),
+                 Bad([("u32", (4,))], "must be u8", {"algorithm": "default", "shape": (),
                                                    "dtype": dtypes.i32})], lanes_alone=False),
     # Its numbers are nobody's to predict: the tests of lax draw them.
     Row("rng_uniform", [], FLOATS, [
-        Bad([("f32", ()), ("f16", ())], "two scalars of one dtype", {"shape": (2,)}),
-        Bad([("f32", (2,)), ("f32", (2,))], "two scalars of one dtype", {"shape": (2,)}),
-        Bad([("i8", ()), ("i8", ())], "two scalars of one dtype", {"shape": (2,)}),
+        Bad([("f32", ()), ("f16", ())], "two scalars of the same dtype", {"shape": (2,)}),
+        Bad([("f32", (2,)), ("f32", (2,))], "two scalars of the same dtype", {"shape": (2,)}),
+        Bad([("i8", ()), ("i8", ())], "two scalars of the same dtype", {"shape": (2,)}),
     ], differentiable=False, batch=False),
 ]

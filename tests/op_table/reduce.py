@@ -58,7 +58,7 @@ def _position(name: str) -> Row:
     return Row(name, samples, (*REAL, *BOOL),
                [Bad([("f32", (0, 3))], "has no elements", attrs(0)),
                 Bad([("c64", (2,))], "real or bool", attrs(0)),
-                Bad([("f32", (2,))], "indices are integers", attrs(0, dtypes.f32))])
+                Bad([("f32", (2,))], "index_dtype must be an integer type", attrs(0, dtypes.f32))])
 
 
 def _running(name: str, allowed: tuple, wanted: str, distinct: bool = False) -> Row:

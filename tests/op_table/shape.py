@@ -15,8 +15,8 @@ ROWS = [
                                     ((2, 3), (3, 4, 2), (2, 0)), ((3, 3), (3, 3), (1, 0)),
                                     ((2, 1), (2, 3), (0, 1)),
                                     ((1, 1), (2, 3, 1), (2, 1)), ((0,), (2, 0), (1,)))
-    ], EVERY, [Bad([("f32", (3,))], "do not place", {"shape": (2, 4), "dims": (1,)}),
-               Bad([("f32", (3, 3))], "do not place", {"shape": (3, 3), "dims": (1, 1)})]),
+    ], EVERY, [Bad([("f32", (3,))], "cannot place", {"shape": (2, 4), "dims": (1,)}),
+               Bad([("f32", (3, 3))], "cannot place", {"shape": (3, 3), "dims": (1, 1)})]),
     Row("reshape", [
         Sample([Draw(shape)], {"shape": result})
         for shape, result in (((2, 3), (3, 2)), ((6,), (1, 2, 3)), ((1,), ()), ((), (1, 1)),
@@ -26,7 +26,7 @@ ROWS = [
         Sample([Draw(shape)], {"permutation": permutation})
         for shape, permutation in (((2, 3), (1, 0)), ((2, 3, 4), (2, 0, 1)), ((), ()),
                                    ((2, 3), (0, 1)), ((0, 3), (1, 0)))
-    ], EVERY, [Bad([("f32", (2, 3))], "no permutation", {"permutation": (0, 0)})]),
+    ], EVERY, [Bad([("f32", (2, 3))], "not a permutation", {"permutation": (0, 0)})]),
     Row("reverse", [
         Sample([Draw(shape)], {"axes": axes})
         for shape, axes in (((2, 3), (1,)), ((2, 3), (0, 1)), ((3,), ()), ((0, 2), (0,)))

@@ -41,13 +41,13 @@ _ATTRS = {"mesh": FOUR, "axes": ("x",), "in_specs": (ROWS_OVER_X,), "out_specs":
 
 ROWS = [
     Row("shard_map", [sample(_mapped(vma), (2, 3), (2, 3)) for vma in (False, True)], WIDE, [
-        Bad([("f32", (9, 3))], "does not divide", _ATTRS),
+        Bad([("f32", (9, 3))], "cannot be divided", _ATTRS),
         Bad([("f32", (4, 3))], "local parts are", _ATTRS),
-        Bad([("f32", (8, 3))], "no axis of the mesh", {**_ATTRS, "axes": ("x", "z")}),
-        Bad([("f32", (8, 3))], "none of the manual axes",
+        Bad([("f32", (8, 3))], "not an axis of the mesh", {**_ATTRS, "axes": ("x", "z")}),
+        Bad([("f32", (8, 3))], "not one of the manual axes",
             {**_ATTRS, "out_specs": (Spec([[], ["y"]]),)}),
         Bad([("f32", (8, 3))], "a spec for each", {**_ATTRS, "in_specs": ()}),
-        Bad([("f32", (8, 3))], "nothing else",
+        Bad([("f32", (8, 3))], "may only say how",
             {**_ATTRS, "in_specs": (Spec([["x"], []], open=[1]),)}),
     ]),
 ]

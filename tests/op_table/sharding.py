@@ -17,7 +17,7 @@ ROWS = [
                             ((), Spec([])), ((0, 2), Spec([[], ["x"]])))
     ], (*NUMERIC, *BOOL), [
         Bad([("f32", (2, 3))], "has 2", {"sharding": Sharding(ONE, Spec([["x"]]))}),
-        Bad([("f32", (3,))], "does not divide", {"sharding": Sharding(FOUR, Spec([["x"]]))})]),
+        Bad([("f32", (3,))], "cannot be divided", {"sharding": Sharding(FOUR, Spec([["x"]]))})]),
     Row("reshard", [
         Sample([Draw(shape)], {"sharding": Sharding(mesh, spec)})
         for mesh, shape, spec in ((ONE, (2, 3), Spec([["x"], []])),
@@ -25,5 +25,5 @@ ROWS = [
                                   (EXPLICIT, (), Spec([])), (EXPLICIT, (0, 2), Spec([[], ["x"]])))
     ], (*NUMERIC, *BOOL), [
         Bad([("f32", (2, 3))], "has 2", {"sharding": Sharding(ONE, Spec([["x"]]))}),
-        Bad([("f32", (3,))], "does not divide", {"sharding": Sharding(FOUR, Spec([["x"]]))})]),
+        Bad([("f32", (3,))], "cannot be divided", {"sharding": Sharding(FOUR, Spec([["x"]]))})]),
 ]

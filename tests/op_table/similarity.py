@@ -74,9 +74,9 @@ ORMQR = Row("ormqr", [
     after(_reflected(left=True, transpose=False), Draw((4, 2), -1, 1), Draw((4, 2), -1, 1),
           smooth=False),
 ], DTYPES, [
-    Bad([("f32", (3, 3)), ("f32", (3,)), ("f32", (2, 3))], "as long as",
+    Bad([("f32", (3, 3)), ("f32", (3,)), ("f32", (2, 3))], "whose length is the number of rows",
         {"left": True, "transpose": False}),
-    Bad([("f32", (3, 3)), ("f32", (4,)), ("f32", (3, 3))], "no more taus",
+    Bad([("f32", (3, 3)), ("f32", (4,)), ("f32", (3, 3))], "at most one tau",
         {"left": True, "transpose": False}),
     Bad([("f32", (3, 3)), ("f64", (3,)), ("f32", (3, 3))], "dtype",
         {"left": True, "transpose": False})],

@@ -28,7 +28,8 @@ SORT = Row("sort", [
            smooth=False, dtypes=COMPLEX),
     Sample([Draw((0, 3))], _attrs(0)), Sample([Draw((2, 1))], _attrs(1)),
 ], (*NUMERIC, *BOOL), [
-    Bad([], "one operand", _attrs(0)), Bad([("f32", (2,)), ("f32", (3,))], "one shape", _attrs(0)),
+    Bad([], "one operand", _attrs(0)),
+    Bad([("f32", (2,)), ("f32", (3,))], "the same shape", _attrs(0)),
     Bad([("f32", (2,))], "dimension", _attrs(1)), Bad([("f32", (2,))], "n_keys", _attrs(0, 2)),
     Bad([("key<fry>", (2,))], "no order", _attrs(0))])
 
@@ -39,7 +40,7 @@ TOP_K = Row("top_k", [
     Sample([Fixed([3.0, NAN, 1.0, 3.0, INF])], {"k": 4, "axis": 0}, smooth=False,
            dtypes=(*FLOATS, *NARROW)),
     Sample([Draw((3, 2))], {"k": 0, "axis": 1}), Sample([Draw((0, 2))], {"k": 1, "axis": 1}),
-], (*REAL, *BOOL), [Bad([("f32", (2,))], "does not have 3", {"k": 3, "axis": 0}),
+], (*REAL, *BOOL), [Bad([("f32", (2,))], "k=3 is not in [0, 2]", {"k": 3, "axis": 0}),
                     Bad([("f32", (2,))], "axis must be", {"k": 1, "axis": 1}),
                     Bad([("c64", (2,))], "real or bool", {"k": 1, "axis": 0})])
 

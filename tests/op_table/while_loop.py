@@ -44,12 +44,12 @@ _LINEAR = {"body": _SAME, "n_consts": 0, "n_linear_consts": 0, "n_carry": 0}
 
 ROWS = [
     Row("while", [sample(_repeated, (), (), ())], WIDE, [
-        Bad([("f32", ())], "returns one bool", {**_LOOP, "cond": _SAME}),
+        Bad([("f32", ())], "must return one scalar bool", {**_LOOP, "cond": _SAME}),
         Bad([("f32", ())], "carry 0", {**_LOOP, "body": _NARROW}),
         Bad([("f32", (2,))], "parameter of the condition", _LOOP),
         Bad([("f32", ())], "both positive", {**_LOOP, "budget": (0, 8)})]),
     Row("while_tangent", [sample(_tangent, (2,), (2,), (2,), (2,), n) for n in (0, 1, 4)], WIDE, [
-        Bad([("f32", ()), ("f32", ())], "number of turns is i32", _LINEAR),
+        Bad([("f32", ()), ("f32", ())], "number of iterations must be i32", _LINEAR),
         Bad([("f32", (2,)), ("i32", ())], "parameter of the body", _LINEAR),
         Bad([("f32", ()), ("i32", ())], "carry 0", {**_LINEAR, "body": _NARROW}),
         Bad([("i32", ())], "both positive", {**_LINEAR, "body": _EMPTY, "budget": (1,)})]),

@@ -36,9 +36,10 @@ OVER = ((3,), _window((2,), (), ((1, 2),)))
 """Windows of padding and elements, and one of padding alone."""
 WITH_ZERO = [dtype for dtype in NARROW if dtype.name != "f8_e8m0fnu"]
 """Those that have a tangent for a window of padding."""
-REFUSED = [Bad([("f32", (4,))], "must be one an axis", _window((2, 2))),
-           Bad([("f32", (4,))], "must be one an axis", _window((0,))),
-           Bad([("f32", (4,))], "must be one an axis", {**_window((2,)), "padding": (0,)}),
+REFUSED = [Bad([("f32", (4,))], "must have one entry for each axis", _window((2, 2))),
+           Bad([("f32", (4,))], "must have one entry for each axis", _window((0,))),
+           Bad([("f32", (4,))], "must have one entry for each axis",
+               {**_window((2,)), "padding": (0,)}),
            Bad([("bool", (4,))], "operands, got", _window((2,)))]
 
 
@@ -83,7 +84,7 @@ ROWS = [
         FLOATS, [Bad([("f32", (3,))], "as many initial values", MUL),
                  Bad([("f32", (3,)), ("i32", ())], "initial values must be", MUL),
                  Bad([("i32", (3,)), ("i32", ())], "the body must take", MUL),
-                 Bad([("f32", (3, 3)), ("f32", ())], "one an axis", MUL)]),
+                 Bad([("f32", (3, 3)), ("f32", ())], "one entry for each axis", MUL)]),
     _row("reduce_window_sum", NUMERIC),
     _row("reduce_window_prod", NUMERIC, 0.5, 1.5),
     _extremum("reduce_window_max"),
@@ -93,7 +94,7 @@ ROWS = [
           for select in ("ge", "le") for shape, attrs in USES],
         *[Sample([Fixed([0.5, 1.0, 2.0]), Fixed([1.0, 4.0, 2.0])], {"select": select, **OVER[1]},
                  smooth=False, dtypes=WITH_ZERO) for select in ("ge", "le")]],
-        FLOATS, [Bad([("f32", (4,)), ("f64", (4,))], "of one type",
+        FLOATS, [Bad([("f32", (4,)), ("f64", (4,))], "of the same type",
                      {"select": "ge", **_window((2,))}),
                  Bad([("i32", (4,)), ("i32", (4,))], "two float arrays",
                      {"select": "ge", **_window((2,))})]),

@@ -422,7 +422,7 @@ def check_jit_is_told_where() -> None:
     raises(ValueError, (start,), lambda: jit(in_shardings=(third, first))(u, u))
     raises(ValueError, ("tree prefix",), lambda: jit(in_shardings=(third,))(u, u))
     raises(ValueError, ("by position",), lambda: jit(in_shardings=third)(first=u))
-    raises(ValueError, ("give the latter alone",), lambda: jit(device=d[3], in_shardings=third))
+    raises(ValueError, ("give the shardings alone",), lambda: jit(device=d[3], in_shardings=third))
     raises(RuntimeError, ("Unknown backend nonsense",), lambda: jit(backend="nonsense")(u))
     raises(TypeError, ("'cuda:7'",), lambda: jit(device="cuda:7"))
     pinned = third.with_memory_kind("pinned_host")

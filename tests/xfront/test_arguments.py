@@ -328,7 +328,7 @@ REFUSED: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("debug", NotImplementedError, lambda: jax.scipy.linalg.solve(M, X, debug=True)),
     ("debug", NotImplementedError, lambda: jax.scipy.linalg.solve_triangular(M, X, debug=True)),
     ("_dot_general", NotImplementedError, lambda: jnp.einsum("i,i", X, X, _dot_general=print)),
-    ("out_sharding both", ValueError, lambda: jnp.zeros(
+    ("out_sharding cannot both", ValueError, lambda: jnp.zeros(
         3, device=jax.devices()[0], out_sharding=home())),
     ("linear", TypeError, lambda: lax.cond(True, jnp.sin, jnp.cos, X, linear=(False,))),
     ("memory_fitting_level", ValueError, lambda: jax.jit(

@@ -90,7 +90,7 @@ def test_a_later_write_does_not_reach_the_array() -> None:
 
 @pytest.mark.parametrize("wrong", ["text", object(), np.array(["a"]), np.array(["2020"], "M8[D]")])
 def test_what_is_no_array_is_refused(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="no dtype of arrays"):
+    with pytest.raises(TypeError, match="not a dtype that arrays can have"):
         put(wrong)
 
 

@@ -116,7 +116,7 @@ def test_derivatives_and_batches() -> None:
     (ValueError, "Unknown resize method", lambda: resize(ROW, (3,), "LINEAR")),
     (ValueError, "Unknown resize method", lambda: resize(ROW, (3,), 3)),
     (ValueError, "number of dimensions", lambda: resize(GRID, (3,), "linear")),
-    (ValueError, "no pixels", lambda: resize(np.zeros((0, 2)), (3, 2), "linear")),
+    (ValueError, "has size 0", lambda: resize(np.zeros((0, 2)), (3, 2), "linear")),
     (ValueError, "negative", lambda: resize(ROW, (-1,), "linear")),
     (ValueError, "precision|Precision|zz", lambda: resize(ROW, (3,), "linear", precision="zz")),
     (TypeError, "resize", lambda: resize([1.0], (3,), "linear")),

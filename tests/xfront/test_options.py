@@ -276,9 +276,9 @@ def test_explicit_wide_dtypes() -> None:
     with pytest.warns(UserWarning, match="requested dtype float64 is not available"):
         jnp.zeros(3, "float64")
     config.update("jax_explicit_x64_dtypes", "error")
-    with pytest.raises(ValueError, match="float64 was asked for"):
+    with pytest.raises(ValueError, match="float64 was requested"):
         jnp.zeros(3, "float64")
-    with pytest.raises(ValueError, match="float64 was asked for"):
+    with pytest.raises(ValueError, match="float64 was requested"):
         jnp.arange(3).astype("float64")
 
 

@@ -277,9 +277,9 @@ REFUSED = [
     (ValueError, "Invalid shape", lambda: GRID.__setitem__(0, 1.0)),
     (ValueError, "Invalid dtype", lambda: R.__setitem__(0, jnp.int32(1))),
     (ValueError, "Out of bound", lambda: R[7]),
-    (TypeError, "cannot be written to a reference", lambda: R.__setitem__(..., R)),
+    (TypeError, "cannot be stored in a reference", lambda: R.__setitem__(..., R)),
     (jax.errors.UnexpectedTracerError, "escaped", lambda: leaked()[0]),
-    (NotImplementedError, "takes no reference", lambda: jax.jit(lambda x: custom(x))(1.0)),
+    (NotImplementedError, "cannot take a reference", lambda: jax.jit(lambda x: custom(x))(1.0)),
 ]
 
 

@@ -276,7 +276,7 @@ def test_convolutions_obey_the_users_precision() -> None:
         for text in calls.texts({name: calls.TABLES[package][name]}):
             with jax.default_matmul_precision("highest"):
                 assert precisions(traced(calls.value(text))) == {("highest", "highest")}
-    with pytest.raises(ValueError, match="products of matrices"):
+    with pytest.raises(ValueError, match="matrix products"):
         jnp.convolve(jnp.ones(3), jnp.ones(3), precision="BF16_BF16_F32")
 
 
@@ -365,7 +365,7 @@ def test_debug_nans_raises_nowhere_else_than_where_a_result_has_one(package: str
 @pytest.mark.parametrize("name", [n for n in jax.lax.DotAlgorithmPreset.__members__ if "F8" in n])
 def test_algorithms_for_floats_of_8_bits_refuse_others(name: str) -> None:
     wide, narrow = np.ones((2, 2), np.float32), jnp.ones((2, 2), jnp.float8_e4m3fn)
-    with pytest.raises(ValueError, match="multiplies floats of 8 bits, and is given f32"):
+    with pytest.raises(ValueError, match="multiplies floats of 8 bits, but was given f32"):
         jax.lax.dot(wide, wide, precision=jax.lax.DotAlgorithmPreset[name])
     made = jax.jit(lambda x: jax.lax.dot(x, x, precision=name)).lower(narrow).as_text()
     assert ("allow_imprecise_accumulation = true" in made) == name.endswith("FAST_ACCUM")

@@ -83,8 +83,8 @@ def test_map_reduce_all() -> None:
     [
         ({"b": (2, [3])}, {"b": (2, [3, 4])}, r"tree\['b'\]\[1\].*length 1, the other one of .* 2"),
         ({"a": 1}, {"c": 1}, r"keys \['a'\] are missing.*keys \['c'\]"),
-        ([(1, 2)], [[1, 2]], r"tree\[0\]. one tree has a tuple, the other a list"),
-        ([None], [3], r"one tree has None, the other an int"),
+        ([(1, 2)], [[1, 2]], r"tree\[0\]. one tree has a tuple and the other has a list"),
+        ([None], [3], r"one tree has None and the other has an int"),
         (Point(1, [2]), Point(1, 2), r"tree\.y"),
         (Layer(1), Layer(1, 2, "m"), r"static parts differ: \('n',\) against \('m',\)"),
     ],
@@ -155,7 +155,7 @@ def test_registering_enters_both_registries() -> None:
         tu.register_pytree_with_keys_class(Keyed)
     with pytest.raises(AttributeError, match="tree_flatten"):
         tu.register_pytree_node_class(int)
-    with pytest.raises(TypeError, match="no function"):
+    with pytest.raises(TypeError, match="must be a function"):
         tu.register_pytree_node(int, None, None)  # type: ignore[arg-type]
 
 
@@ -176,14 +176,14 @@ def test_dataclasses() -> None:
         b: Any
 
     for arguments, error, text in (
-        ({"data_fields": ["a"]}, TypeError, "go together"),
+        ({"data_fields": ["a"]}, TypeError, "must be given together"),
         ({"data_fields": ["a"], "meta_fields": []}, ValueError, r"\['b'\].*drop_fields"),
-        ({"data_fields": ["a", "z"], "meta_fields": ["b"]}, ValueError, r"\['z'\] are no fields"),
+        ({"data_fields": ["a", "z"], "meta_fields": ["b"]}, ValueError, r"\['z'\] are not fields"),
         ({"data_fields": ["a", "b"], "meta_fields": ["b"]}, ValueError, "both data and meta"),
     ):
         with pytest.raises(error, match=text):
             tu.register_dataclass(Pair, **arguments)
-    with pytest.raises(TypeError, match="no dataclass"):
+    with pytest.raises(TypeError, match="not a dataclass"):
         tu.register_dataclass(type("Plain", (), {}))
     assert tu.register_dataclass(Pair, ["a"], ["b"]) is Pair
     assert tu.tree_leaves(Pair(1, 2)) == [1]

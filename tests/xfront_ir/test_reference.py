@@ -41,7 +41,7 @@ def test_operands_are_converted_and_checked() -> None:
     assert evaluate(samples.chain(), [1, 2, 3])[0].dtype == np.float32
     with pytest.raises(IRTypeError, match="takes 1 arrays, got 2"):
         evaluate(samples.chain(), X, X)
-    with pytest.raises(IRTypeError, match=r"parameter 0 of @chain is f32\[3\].*shape \(2,\)"):
+    with pytest.raises(IRTypeError, match=r"parameter 0 of @chain has type f32\[3\].*shape \(2,\)"):
         evaluate(samples.chain(), X[:2])
 
 
@@ -118,10 +118,10 @@ def test_a_result_is_rounded_to_its_type_but_not_reshaped() -> None:
         (y,) = evaluate(fn, X)
         assert y.dtype == bf16.numpy and y[0] == bf16.numpy.type(0.1)
         answer[0] = np.zeros(2)
-        with pytest.raises(IRTypeError, match=r"a result of reference_test_op is bf16\[3\]"):
+        with pytest.raises(IRTypeError, match=r"a result of reference_test_op has type bf16\[3\]"):
             evaluate(fn, X)
         answer[0] = (np.zeros(3), np.zeros(3))      # type: ignore[call-overload]
-        with pytest.raises(IRTypeError, match="has 1 results, its row gave 2"):
+        with pytest.raises(IRTypeError, match="has 1 results, but its row returned 2"):
             evaluate(fn, X)
         with pytest.raises(IRTypeError, match="has two rows"):
             reference("reference_test_op")(row)

@@ -45,11 +45,11 @@ def test_what_is_no_mesh_or_spec_is_refused() -> None:
             ("a size and a type", lambda: MeshAxes(["x"], [1, 2])),
             ("one of auto", lambda: MeshAxes(["x"], [1], ["any"])),
             ("different devices", lambda: MeshAxes(["x"], [2], [], "cpu", [0])),
-            ("once", lambda: Spec([["x"], ["x"]])),
-            ("once", lambda: Spec([["x"]], unreduced=["x"])),
+            ("only one dimension", lambda: Spec([["x"], ["x"]])),
+            ("only one dimension", lambda: Spec([["x"]], unreduced=["x"])),
             ("open dimensions", lambda: Spec([[]], open=[1])),
             ("no axis 'z'", lambda: Sharding(MESH, Spec([["z"]]))),
-            ("does not divide", lambda: Spec([["x"]]).check(MESH, (6,))),
+            ("cannot be divided", lambda: Spec([["x"]]).check(MESH, (6,))),
             ("has 1 dimensions", lambda: Spec([["x"]]).check(MESH, (4, 4)))):
         with pytest.raises(IRValueError, match=message):
             make()

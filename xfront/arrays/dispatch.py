@@ -76,8 +76,8 @@ def canonical(x: Any) -> Any:
         return tuple(sorted((k, canonical(v)) for k, v in x.items()))
     if isinstance(x, binding.Array):
         if kind is KeyArray:
-            raise TypeError(f"a random key stands where a shape, an axis, a dtype or another value "
-                            f"that is no array is wanted: {x!r}")
+            raise TypeError("a random key cannot be used as a shape, an axis, a dtype or another "
+                            f"argument that is not an array, got {x!r}")
         return canonical(np.asarray(x).tolist())
     return x
 

@@ -115,8 +115,8 @@ class Format:
                 "Invalid value received for the sharding argument. Expected values are `None` or "
                 f"an instance of `Sharding`. Got {sharding} of type {type(sharding)}")
         if isinstance(layout, Layout) and sharding is None:
-            raise ValueError("Format: a Layout stands beside the sharding of the arrays that have "
-                             "it; give sharding, too")
+            raise ValueError("Format: a Layout can only be given together with the sharding of the "
+                             "arrays; give sharding too")
         self.layout, self.sharding = layout, sharding
 
     def __eq__(self, other: object) -> bool:
@@ -160,8 +160,8 @@ def check_layout(function: str, layout: Any, sharding: Any, shape: Sequence[int]
             layout.tiling not in (None, own.tiling)) or (
             layout.sub_byte_element_size_in_bits not in (0, own.sub_byte_element_size_in_bits)):
         raise NotImplementedError(
-            f"{function}: {layout} is another than the platform's own, {own}, and is not "
-            "supported; leave the layout out, or transpose the array")
+            f"{function}: {layout} is not supported, because it differs from the platform's own "
+            f"layout, {own}; leave the layout out, or transpose the array")
 
 
 def sharding_in(function: str, place: Any, shape: Sequence[int], dtype: Any) -> Any:

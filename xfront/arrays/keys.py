@@ -93,8 +93,8 @@ class KeyArray(binding.Array):  # type: ignore[misc]
         raise TypeError("a key array has no truth value; use key_data(keys) for its words")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
-        raise TypeError(f"arrays of dtype {self._ir.name} are no NumPy arrays; "
-                        "use xfront.random.key_data(keys)")
+        raise TypeError(f"arrays of dtype {self._ir.name} cannot be converted to NumPy arrays; use "
+                        "xfront.random.key_data(keys)")
 
     def __iter__(self) -> Any:
         if not self.shape:

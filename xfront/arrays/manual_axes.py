@@ -32,7 +32,7 @@ class ManualAxisType:
         given = {"varying": varying, "unreduced": unreduced, "reduced": reduced}
         for name, axes in given.items():
             if not isinstance(axes, AbstractSet):
-                raise TypeError(f"ManualAxisType: {name} is a set of names, got {axes!r}")
+                raise TypeError(f"ManualAxisType: {name} must be a set of names, got {axes!r}")
             object.__setattr__(self, name, frozenset(axes))
         for name in ("unreduced", "reduced"):
             if self.varying & given[name]:

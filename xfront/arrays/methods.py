@@ -67,8 +67,8 @@ def _only_scalar(x: ArrayImpl, wanted: str) -> Any:
     aval = x.aval
     if aval.ndim:
         raise TypeError(
-            f"only scalar arrays become a Python {wanted}, this one is {aval.str_short()}; "
-            "x.item() reads an array of size 1 of any shape"
+            f"only scalar arrays can be converted to a Python {wanted}, and this one is "
+            f"{aval.str_short()}; x.item() reads an array of size 1 of any shape"
         )
     return to_numpy(x)
 
@@ -164,7 +164,8 @@ def _array(x: ArrayImpl, dtype: Any = None, copy: bool | None = None) -> np.ndar
         value = to_numpy(x)
         if dtype is not None and np.dtype(dtype) != value.dtype:
             if copy is False:
-                raise ValueError(f"a view of {value.dtype} as {np.dtype(dtype)} needs a copy")
+                raise ValueError(f"converting {value.dtype} to {np.dtype(dtype)} needs a copy, but "
+                                 "copy=False was given")
             return value.astype(dtype)
         return np.array(value) if copy else value
     except BaseException as error:
@@ -205,8 +206,8 @@ def _setitem(x: ArrayImpl, index: Any, value: Any) -> NoReturn:
 
 def _delitem(x: ArrayImpl, index: Any) -> NoReturn:
     raise TypeError(
-        "arrays are immutable and do not support item deletion: `delete(x, index, axis)` of "
-        "xfront.numpy gives a new array"
+        "arrays are immutable and do not support item deletion: `xfront.numpy.delete(x, index, "
+        "axis)` returns a new array"
     )
 
 
@@ -216,7 +217,8 @@ def _array_namespace(x: ArrayImpl, *, api_version: str | None = None) -> Any:
 
     known = (None, "2021.12", "2022.12", "2023.12", "2024.12")
     if api_version not in known:
-        raise ValueError(f"version {api_version!r} of the array API is not known; {known[1:]} are")
+        raise ValueError(f"version {api_version!r} of the array API is not supported; the "
+                         f"supported versions are {known[1:]}")
     return xfront.numpy
 
 

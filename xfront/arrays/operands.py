@@ -212,10 +212,11 @@ def check_ranks(name: str, *shapes: tuple[int, ...], cores: Sequence[int] = ()) 
         listed = " ".join(map(str, shapes))
         if rank_promotion.value == "raise":
             raise ValueError(f"Operands could not be broadcast together for {name} on shapes "
-                             f"{listed}: they are of different rank, and jax_numpy_rank_promotion="
-                             "'raise'. Reshape them to one rank")
+                             f"{listed}: their ranks differ, which "
+                             "jax_numpy_rank_promotion='raise' forbids. Reshape them to the same "
+                             "rank")
         warn(f"Following NumPy automatic rank promotion for {name} on shapes {listed}, since "
-             "jax_numpy_rank_promotion='warn'. Reshape them to one rank", UserWarning)
+             "jax_numpy_rank_promotion='warn'. Reshape them to the same rank", UserWarning)
 
 
 def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

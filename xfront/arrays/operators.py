@@ -84,7 +84,7 @@ def refuse_container(name: str, x: Any) -> None:
     own = name.strip("_")
     symbol = _SYMBOLS.get(own) or _SYMBOLS[own[1:]]
     kinds = ("Array", kind.__name__) if own in _SYMBOLS else (kind.__name__, "Array")
-    hint = "; write jnp.array(...) around it" if kind in (list, tuple) else ""
+    hint = f"; convert the {kind.__name__} with jnp.array(...)" if kind in (list, tuple) else ""
     raise TypeError(f"unsupported operand type(s) for {symbol}: {kinds[0]!r} and {kinds[1]!r}"
                     f"{hint}")
 

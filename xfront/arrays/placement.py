@@ -73,8 +73,8 @@ def placement_of(sharding: Any) -> Placement:
         devices = tuple(sharding._device_assignment)
         if len(devices) != 1:
             raise NotImplementedError(
-                f"programs run on one device, and an array lies on {len(devices)}: {sharding}. Put "
-                "it on one with device_put first")
+                f"programs run on one device, but an array lies on {len(devices)} devices: "
+                f"{sharding}. Move it to one device with device_put first")
         own = binding.single_device_sharding(devices[0])     # whatever the memory of the argument
         made = _PLACEMENTS.setdefault(own, Placement(devices, own))
         found = _PLACEMENTS.setdefault(sharding, made)
@@ -175,7 +175,8 @@ def refuse(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]
                     f"{devices[0].platform.upper()}")
     raise ValueError(
         f"Received incompatible devices for jitted computation. Got {' and '.join(told)}. Both are "
-        "committed to where they lie: move one to the other with device_put(x, y.sharding)")
+        "committed to their devices: move one to the devices of the other with device_put(x, "
+        "y.sharding)")
 
 
 __all__ = ["Placement", "Promised", "captured_on_several", "commitment", "default_placement",

@@ -118,7 +118,8 @@ def _node(dtype: np.dtype, weak: bool) -> str:
         return _WEAK_NODES[dtype_kind(dtype)]
     name = dtype.name
     if name not in _STANDARD:
-        raise TypePromotionError(f"{name} is no dtype of arrays, so it promotes with nothing")
+        raise TypePromotionError(f"{name} is not a dtype that arrays can have, so it cannot be "
+                                 "promoted")
     return name
 
 
@@ -142,7 +143,7 @@ def join(types: Iterable[tuple[np.dtype, bool]], mode: str = "standard") -> str:
             wider = join(types)
         except TypePromotionError:
             wider = None
-        hint = f"; under 'standard' they meet at {wider}" if wider else ""
+        hint = f"; under 'standard' they would be promoted to {wider}" if wider else ""
         raise TypePromotionError(
             f"Input dtypes {shown} have no available implicit dtype promotion path when "
             f"jax_numpy_dtype_promotion=strict{hint}. Cast one of them with x.astype(dtype)"

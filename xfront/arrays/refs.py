@@ -117,8 +117,9 @@ class Ref:
         return iter([self[i] for i in range(self.shape[0])])
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TypeError("a reference is no array; read it with ref[...]"
-                        f"{'' if dtype is None and copy is None else ', then convert that'}")
+        raise TypeError("a reference is not an array; read it with "
+                        "ref[...]"
+                        f"{'' if dtype is None and copy is None else ', then convert the result'}")
 
     def __reduce__(self) -> Any:
         raise TypeError("a reference cannot be pickled or copied; pickle ref[...]")
@@ -138,7 +139,8 @@ class Ref:
     def refuse_frozen(self, name: str) -> None:
         """Raise ValueError where `freeze` has ended its use."""
         if self.is_frozen:
-            raise ValueError(f"{name}: the reference was frozen; use the array that freeze gave")
+            raise ValueError(f"{name}: the reference was frozen; use the array that freeze "
+                             "returned")
 
 
 class Does(NamedTuple):

@@ -27,11 +27,11 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> No
     """
     if isinstance(value, Tracer):
         raise NotImplementedError(
-            "inspect_array_sharding: inside a traced function it is not supported, because the "
-            "compiler has not chosen yet; return the value and look at its sharding, or read "
-            "jit(f).lower(...).compile().as_text()")
+            "inspect_array_sharding is not supported inside a traced function, because the "
+            "compiler has not chosen the sharding yet; return the value and look at its sharding, "
+            "or read jit(f).lower(...).compile().as_text()")
     if not isinstance(value, binding.Array):
-        raise TypeError(f"inspect_array_sharding: an array is wanted, got {value!r} of type "
+        raise TypeError(f"inspect_array_sharding: value must be an array, got {value!r} of type "
                         f"{type(value).__name__}")
     callback(value.sharding)
 
@@ -50,10 +50,10 @@ def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
     +-------+
     """
     if isinstance(arr, Tracer):
-        raise NotImplementedError("visualize_array_sharding: inside a traced function it is not "
-                                  "supported, because the compiler has not chosen yet")
+        raise NotImplementedError("visualize_array_sharding is not supported inside a traced "
+                                  "function, because the compiler has not chosen the sharding yet")
     if not isinstance(arr, binding.Array):
-        raise TypeError(f"visualize_array_sharding: an array is wanted, got {arr!r} of type "
+        raise TypeError(f"visualize_array_sharding: arr must be an array, got {arr!r} of type "
                         f"{type(arr).__name__}")
     placed = arr._base.sharding if type(arr) is KeyArray else arr.sharding
     visualize_sharding(arr.shape, placed, **kwargs)
@@ -82,8 +82,8 @@ def visualize_sharding(shape: Sequence[int], sharding: Any, use_color: bool = Fa
          min_width=min_width, max_width=max_width, color_map=color_map)
     shape = tuple(shape)
     if len(shape) not in (1, 2):
-        raise ValueError(f"visualize_sharding: shapes of one or two dimensions can be shown, got "
-                         f"{shape}")
+        raise ValueError("visualize_sharding: only shapes of one or two dimensions can be shown, "
+                         f"got {shape}")
     held: dict[tuple[int, ...], list[int]] = {}
     for device, index in sharding.devices_indices_map(shape).items():
         corner = tuple([i.start or 0 for i in index])

@@ -46,7 +46,7 @@ def print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False
     """
     if not isinstance(fmt, str):
         raise TypeError(f"The first argument to `debug.print` must be a string, got {fmt!r}")
-    only("debug.print", False, "arrays are on one device", partitioned=partitioned)
+    only("debug.print", False, "the whole array is always printed", partitioned=partitioned)
     if not skip_format_check:
         try:
             _FORMATTER.vformat(fmt, [_Anything()] * len(args), dict.fromkeys(kwargs, _Anything()))

@@ -43,7 +43,7 @@ def first_host(hosts: str) -> str:
     """The first host of Slurm's list: `node003` of `node[003-007,9],other1`."""
     head = re.match(r"([^,\[]*)(?:\[([^\],-]*)[^\]]*\]([^,]*))?", hosts)
     if head is None or not head.group(0):
-        raise ValueError(f"a list of hosts in Slurm's notation is wanted, got {hosts!r}")
+        raise ValueError(f"expected a list of hosts in Slurm's notation, got {hosts!r}")
     return "".join(part or "" for part in head.groups())
 
 
@@ -72,8 +72,8 @@ def open_mpi(env: Environment) -> Cluster | None:
     if found is None:
         raise ValueError(
             "initialize: this is a process of Open MPI, but OMPI_MCA_orte_hnp_uri does not say "
-            'where mpirun runs (Open MPI 5 does not); give cluster_detection_method="mpi4py" or '
-            "coordinator_address")
+            'where mpirun runs (Open MPI 5 does not set it); pass cluster_detection_method='
+            '"mpi4py" or coordinator_address')
     job, six, four = found.groups()
     host = f"{six}]" if six else four
     return Cluster(f"{host}:{port_of(job)}", count, index, (local,))
@@ -117,8 +117,8 @@ def kubernetes(env: Environment, ask: Callable[[str], Any] | None = None) -> Clu
     spec = ask(f"jobs/{job}")["spec"]
     subdomain = pod["spec"].get("subdomain")
     if not subdomain:
-        raise ValueError(f"initialize: pods of the job {job} have no names of their own; give the "
-                         "job a headless service and its pods the service's name as `subdomain`, "
+        raise ValueError(f"initialize: the pods of the job {job} have no host names; give the job "
+                         "a headless service and its pods the name of the service as `subdomain`, "
                          "or pass coordinator_address")
     count = spec.get("completions") or spec.get("parallelism") or 1
     return Cluster(f"{job}-0.{subdomain}:{_COORDINATOR_PORT}", int(count),
@@ -143,9 +143,9 @@ def _api_server(env: Environment) -> Callable[[str], Any]:
                 return json.load(answer)
         except urllib.error.HTTPError as e:
             raise ValueError(
-                f"initialize: the API server answers {e.code} to {url}: the service account of "
-                "this pod must be allowed to get pods and jobs, or coordinator_address, "
-                "num_processes and process_id must be given") from None
+                f"initialize: the API server answered {url} with status {e.code}: the service "
+                "account of this pod must be allowed to get pods and jobs; otherwise pass "
+                "coordinator_address, num_processes and process_id") from None
 
     return ask
 
@@ -174,7 +174,8 @@ def cloud_tpu(env: Environment, ask: Callable[[str], str | None] | None = None) 
     if slices > 1:
         if "MEGASCALE_COORDINATOR_ADDRESS" not in env:
             raise ValueError("initialize: MEGASCALE_NUM_SLICES says that there are several slices, "
-                             "but MEGASCALE_COORDINATOR_ADDRESS does not say where they meet")
+                             "but MEGASCALE_COORDINATOR_ADDRESS, the address of the coordinator, "
+                             "is not set")
         host = env["MEGASCALE_COORDINATOR_ADDRESS"].partition(":")[0]
         index += int(env["MEGASCALE_SLICE_ID"]) * len(hosts)
         return Cluster(f"{host}:{_SLICES_PORT}", slices * len(hosts), index)
@@ -217,12 +218,12 @@ def detect(method: str | None, env: Environment) -> Cluster | None:
     if method is None:
         return next((c for name in _UNASKED if (c := _KINDS[name](env)) is not None), None)
     if method not in _KINDS:
-        raise ValueError(f"initialize: cluster_detection_method is one of {', '.join(_KINDS)} and "
-                         f"deactivate, got {method!r}")
+        raise ValueError(f"initialize: cluster_detection_method must be one of {', '.join(_KINDS)} "
+                         f"and deactivate, got {method!r}")
     found = _KINDS[method](env)
     if found is None:
         raise ValueError(f"initialize: cluster_detection_method={method!r}, but this process was "
-                         f"not started by it: its variables are not in the environment")
+                         "not started by it: the environment has none of its variables")
     return found
 
 

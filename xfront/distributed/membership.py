@@ -64,8 +64,9 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
       0 cannot be reached.
     """
     global _membership
-    only("initialize", None, "devices say of which slice they are", slice_index=slice_index)
-    only("initialize", None, "devices say of which slice they are",
+    only("initialize", None, "the slice of a device is read from the "
+                             "device", slice_index=slice_index)
+    only("initialize", None, "the slice of a device is read from the device",
          partition_index=partition_index)
     if _membership is not None:
         raise RuntimeError("distributed.initialize should only be called once.")
@@ -84,7 +85,8 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
         devices = local_device_ids
     host, port = _host_and_port("coordinator_address", address)
     if not 0 <= index < count:
-        raise ValueError(f"initialize: process_id is in [0, num_processes), got {index} of {count}")
+        raise ValueError("initialize: process_id must be in [0, num_processes), got "
+                         f"process_id={index} and num_processes={count}")
     everywhere = "[::]" if socket.has_dualstack_ipv6() else "0.0.0.0"
     bind = coordinator_bind_address or f"{everywhere}:{port}"
     if index == 0:
@@ -116,18 +118,18 @@ def _block_until_ready(x: Any) -> Any:
 def _complete(address: str | None, count: int | None, index: int | None) -> tuple[str, int, int]:
     if address is None:
         raise ValueError("coordinator_address should be defined: no launcher (Slurm, Open MPI, "
-                         "Kubernetes, Cloud TPU) says where processes meet")
+                         "Kubernetes, Cloud TPU) was found that provides it")
     if count is None:
-        raise ValueError("Number of processes must be defined: give num_processes")
+        raise ValueError("Number of processes must be defined: pass num_processes")
     if index is None:
-        raise ValueError("The process id of the current process must be defined: give process_id")
+        raise ValueError("The process id of the current process must be defined: pass process_id")
     return address, count, index
 
 
 def _host_and_port(name: str, address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
-        raise ValueError(f"initialize: {name} is host:port, got {address!r}")
+        raise ValueError(f"initialize: {name} must have the form host:port, got {address!r}")
     return host, int(port)
 
 

@@ -56,7 +56,8 @@ def report(processes: Processes, index: int, name: str) -> None:
     if processes.recoverable:
         return
     print(f"xfront.distributed: process {index} ({name}) of {processes.count} has ended without "
-          f"leaving. Process {processes.index} cannot go on without it and ends in {GRACE:g} s.",
+          f"leaving. Process {processes.index} cannot continue without it and will end in "
+          f"{GRACE:g} s.",
           file=sys.stderr, flush=True)
     timer = threading.Timer(GRACE, _end, [processes])
     timer.daemon = True
@@ -64,8 +65,8 @@ def report(processes: Processes, index: int, name: str) -> None:
 
 
 def _end(processes: Processes) -> None:
-    print(f"xfront.distributed: process {processes.index} ends, because {processes.losses()} of "
-          f"{processes.count} ended without leaving.", file=sys.stderr, flush=True)
+    print(f"xfront.distributed: process {processes.index} is ending, because {processes.losses()} "
+          f"of {processes.count} ended without leaving.", file=sys.stderr, flush=True)
     sys.stdout.flush()
     os._exit(1)                                  # the main thread may wait forever
 
@@ -169,8 +170,8 @@ class _Spoke:
             self.line = socket.create_connection((host.strip("[]"), port), timeout=patience)
         except OSError as e:
             raise ConnectionError(
-                f"process 0 listens at {host}:{port} for those that watch it, and process "
-                f"{processes.index} cannot connect there: {e}") from None
+                f"process {processes.index} cannot connect to process 0 at {host}:{port}, where "
+                f"process 0 listens for the processes that watch it: {e}") from None
         self.line.settimeout(None)
         _keep_alive(self.line)
         self.line.sendall(f"{word} {processes.index} {_own_name()}\n".encode())

@@ -155,7 +155,7 @@ def install_as_jax() -> None:
             raise ImportError(
                 f"install_as_jax: {name} is imported already, from "
                 f"{getattr(loaded, '__file__', 'elsewhere')}. Call it at the start of the program, "
-                "before anything imports jax, or run the program by `python -m xfront`.",
+                "before anything imports jax, or run the program with `python -m xfront`.",
                 name="jax")
     beside.install_finder()
     sys.meta_path.insert(0, _Finder())

@@ -44,7 +44,8 @@ def split_list(values: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
     made, start = [], 0
     for size in sizes:
         if start + size > len(values):
-            raise ValueError(f"split_list: sizes {list(sizes)} are more than {len(values)} values")
+            raise ValueError(f"split_list: sizes {list(sizes)} add up to more than the "
+                             f"{len(values)} values")
         made.append(list(values[start:start + size]))
         start += size
     return [*made, list(values[start:])]
@@ -62,7 +63,8 @@ def merge_lists(chosen: Sequence[bool], others: Sequence[Any], picked: Sequence[
     rest, taken = iter(others), iter(picked)
     made = [next(taken) if c else next(rest) for c in chosen]
     if any(True for _ in rest) or any(True for _ in taken):
-        raise ValueError(f"merge_lists: {len(others)} and {len(picked)} values for {len(chosen)}")
+        raise ValueError(f"merge_lists: got {len(others)} and {len(picked)} values for "
+                         f"{len(chosen)} places")
     return made
 
 

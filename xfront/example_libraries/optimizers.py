@@ -397,8 +397,9 @@ def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
     """
     boundaries, values = jnp.asarray(boundaries), jnp.asarray(values)
     if boundaries.ndim != 1 or values.ndim != 1 or values.shape[0] != boundaries.shape[0] + 1:
-        raise ValueError("piecewise_constant: boundaries and values must be vectors, the values "
-                         f"one more; got shapes {boundaries.shape} and {values.shape}")
+        raise ValueError("piecewise_constant: boundaries and values must be vectors, with one "
+                         f"value more than boundaries; got shapes {boundaries.shape} and "
+                         f"{values.shape}")
     return lambda i: values[jnp.sum(i > boundaries)]
 
 
@@ -412,7 +413,7 @@ def make_schedule(scalar_or_schedule: Any) -> Schedule:
         return scalar_or_schedule
     if np.ndim(scalar_or_schedule) == 0:
         return constant(scalar_or_schedule)
-    raise TypeError(f"make_schedule: a number or a function is wanted, got "
+    raise TypeError("make_schedule: scalar_or_schedule must be a number or a function, got "
                     f"{type(scalar_or_schedule)}")
 
 

@@ -257,8 +257,8 @@ def check_error(error: Error) -> None:
             raise JaxRuntimeError(said)
         return
     if error._number.shape:
-        raise NotImplementedError("check_error: an Error of a batch is not handed on in a traced "
-                                  "function; return it, and throw it outside")
+        raise NotImplementedError("check_error: an Error of a batch cannot be re-raised in a "
+                                  "traced function; return the error, and throw it outside")
     for number, (site, places) in enumerate(error._sites, 1):
         told = [error._told[i] for i in places]
         emit(ops.callback, error._number != number, *told, slot=slot_of(_Handed(site)),
@@ -380,8 +380,8 @@ def _refuse_checks_in(op: Op) -> None:
         for slot in slots_in(body):
             if isinstance(getattr(slot, "host", None) and slot.host.function, _Message | _Handed):  # type: ignore[attr-defined]
                 raise NotImplementedError(
-                    f"checkify: a check stands in the body of {op.definition.name} (at {op.loc}), "
-                    "which is not looked into; check the function's arguments or its result")
+                    f"checkify: a check in the body of {op.definition.name} (at {op.loc}) is not "
+                    "supported; check the arguments or the result of that function instead")
 
 
 def _may_make_nan(op: Op) -> bool:

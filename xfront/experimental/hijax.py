@@ -47,8 +47,8 @@ class HiPrimitive:
 
     def bind(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse to record the operation. Raises: NotImplementedError."""
-        raise NotImplementedError(f"{self.name}: operations on types of a library's own are not "
-                                  "in xfront yet; programs hold arrays")
+        raise NotImplementedError(f"{self.name}: operations on user-defined types are not in "
+                                  "xfront yet; programs only hold arrays")
 
 
 class VJPHiPrimitive(HiPrimitive):

@@ -100,7 +100,8 @@ def _order(primals: list[Any], terms: list[list[Any]]) -> int:
     for i, given in enumerate(zip(primals, terms, strict=False)):
         if not all(map(is_array_like, (given[0], *given[1]))):
             raise TypeError(f"jet: primal value and terms at position {i} must be arrays, got "
-                            f"{given[0]!r} and {given[1]!r}; take leaves of trees as arguments")
+                            f"{given[0]!r} and {given[1]!r}; pass the leaves of trees as separate "
+                            "arguments")
     if len(primals) != len(terms) or len({len(given) for given in terms}) > 1:
         raise ValueError("jet: terms have inconsistent lengths for different arguments: "
                          f"{[len(given) for given in terms]} for {len(primals)}")

@@ -34,7 +34,7 @@ def with_layout_constraint(x: Any, layouts: Any) -> Any:
     found = []
     for value, layout in zip(leaves, broadcast_prefix(layouts, x), strict=True):
         if not isinstance(layout, Layout):
-            raise TypeError(f"with_layout_constraint: layouts are Layouts, got {layout!r}")
+            raise TypeError(f"with_layout_constraint: layouts must be a Layout, got {layout!r}")
         array = value if type(value) is Tracer else checked(value)
         check_layout("with_layout_constraint", layout, default_sharding(), array.shape, array.dtype)
         found.append(array)

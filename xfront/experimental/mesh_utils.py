@@ -37,7 +37,7 @@ def create_device_mesh(mesh_shape: Sequence[int], devices: Sequence[Any] | None 
     >>> mesh_utils.create_device_mesh((1, 1), xfront.devices()[:1]).shape
     (1, 1)
     """
-    only("create_device_mesh", False, "devices stand in the client's order",
+    only("create_device_mesh", False, "devices always keep the order of the client",
          contiguous_submeshes=contiguous_submeshes)
     found = list(all_devices() if devices is None else devices)
     shape = tuple(int(n) for n in mesh_shape)
@@ -78,11 +78,11 @@ def create_hybrid_device_mesh(
     mesh_shape, dcn_mesh_shape = tuple(mesh_shape), tuple(dcn_mesh_shape)
     if len(mesh_shape) != len(dcn_mesh_shape):
         raise ValueError(f"mesh_shape {mesh_shape} and dcn_mesh_shape {dcn_mesh_shape} must have "
-                         "as many axes")
+                         "the same number of axes")
     found = list(all_devices() if devices is None else devices)
     key = "process_index" if process_is_granule else "slice_index"
     if any(not hasattr(d, key) for d in found):
-        raise ValueError(f"device {found[0]} has no attribute {key!r}; write "
+        raise ValueError(f"device {found[0]} has no attribute {key!r}; pass "
                          "process_is_granule=True to divide devices by process")
     granules: dict[int, list[Any]] = {}
     for device in found:

@@ -54,7 +54,8 @@ def _gathered(x: Any, tiled: bool) -> np.ndarray:
     if isinstance(x, binding.ArrayImpl) and not x.is_fully_addressable:
         if not tiled:
             raise ValueError(
-                "Gathering global non-fully-addressable arrays only supports tiled=True")
+                "process_allgather: Gathering global non-fully-addressable arrays only supports "
+                "tiled=True")
         return np.asarray(x if x.is_fully_replicated else binding.put(
             x, NamedSharding(_mesh_of(x.sharding), P())))
     value = _local("process_allgather", x)
@@ -71,10 +72,11 @@ def _gathered(x: Any, tiled: bool) -> np.ndarray:
 def _local(function: str, x: Any) -> np.ndarray:
     """A value of this process on the host. Raises: TypeError for keys and tracers."""
     if type(x) is KeyArray:
-        raise TypeError(f"{function}: a random key has no NumPy value; random.key_data gives its "
-                        "words")
+        raise TypeError(f"{function}: a random key has no NumPy value; convert it with "
+                        "random.key_data")
     if type(x) is Tracer:
-        raise TypeError(f"{function}: processes exchange values, and {x!r} is traced")
+        raise TypeError(f"{function}: processes can only exchange known values, but {x!r} is "
+                        "traced")
     return np.asarray(x) if isinstance(x, binding.ArrayImpl) else binding.host_array(x)
 
 
@@ -250,8 +252,8 @@ def reached_preemption_sync_point(step_id: int) -> bool:
     if here is None:
         return False
     if here.preemption is None:
-        raise RuntimeError("reached_preemption_sync_point: nobody listens for the end of machines; "
-                           "set jax_enable_preemption_service before distributed.initialize")
+        raise RuntimeError("reached_preemption_sync_point: no service watches for preemption; set "
+                           "jax_enable_preemption_service before distributed.initialize")
     return here.preemption.reached_sync_point(step_id)
 
 
@@ -281,11 +283,11 @@ def live_devices(devices: Sequence[Any]) -> Iterator[list[Any]]:
     """
     here = clients.processes()
     if here is None:
-        raise RuntimeError("Distributed JAX not initialized: live_devices is for programs of "
-                           "several processes")
+        raise RuntimeError("Distributed JAX not initialized: live_devices needs a program of "
+                           "several processes, started with distributed.initialize")
     if not here.recoverable:
         raise RuntimeError("live_devices: set jax_enable_recoverability before "
-                           "distributed.initialize; else processes do not outlive others")
+                           "distributed.initialize; without it processes end when another one does")
     asked = sorted({d.process_index for d in devices})
     before = here.client.get_live_nodes(asked)
     chosen = [d for d in devices if d.process_index in before]

@@ -70,7 +70,8 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 
                         f"{times.shape} and dtype {times.dtype}")
     if not isinstance(times, Tracer) and not np.greater(np.asarray(times)[1:],
                                                         np.asarray(times)[:-1]).all():
-        raise ValueError("odeint: t must be ascending; write func of -t to go back in time")
+        raise ValueError("odeint: t must be ascending; to integrate backwards in time, substitute "
+                         "-t for t in func")
 
     def inexact(x: Any) -> Any:
         x = jnp.asarray(array_like("odeint", x, "y0"))
@@ -84,8 +85,8 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 
     def slope(y: Any, at: Any) -> Any:
         made = func(unravel(y), at, *args)
         if tree_structure(made) != tree_structure(y0):
-            raise TypeError(f"odeint: func gives {tree_structure(made)}, y0 is "
-                            f"{tree_structure(y0)}")
+            raise TypeError("odeint: func must return a tree of the structure of y0, "
+                            f"{tree_structure(y0)}, but returned {tree_structure(made)}")
         return ravel_pytree(made)[0].astype(y.dtype)
 
     values = _solved(slope, start, times, rtol, atol, mxstep, hmax)

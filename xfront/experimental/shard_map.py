@@ -37,7 +37,7 @@ def shard_map(f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any,
     if not isinstance(mesh, (Mesh, AbstractMesh)):
         raise TypeError(f"shard_map: mesh must be a Mesh or an AbstractMesh, got {mesh!r}")
     if strays := {*auto}.difference(mesh.axis_names):
-        raise ValueError(f"shard_map: auto has {sorted(strays)[0]!r}, and the axes of the mesh are "
+        raise ValueError(f"shard_map: auto has {sorted(strays)[0]!r}, but the axes of the mesh are "
                          f"{mesh.axis_names}")
     names = frozenset(mesh.axis_names).difference(auto) if auto else frozenset()
     return _shard_map(f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_rep,

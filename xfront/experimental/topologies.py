@@ -70,7 +70,7 @@ def get_topology_desc(topology_name: str = "", platform: str | None = None, **kw
     >>> topologies.get_topology_desc(platform="cpu")
     Traceback (most recent call last):
         ...
-    NotImplementedError: topology not implemented for cpu: devices are described of tpu and cuda
+    NotImplementedError: topology not implemented for cpu, only for tpu and cuda
     """
     if not topology_name and not kwargs and platform is None:
         return get_attached_topology()
@@ -92,7 +92,7 @@ def make_mesh(topo: TopologyDescription, mesh_shape: Sequence[int], axis_names: 
     >>> topologies.make_mesh(here, (1,), ("rows",)).shape
     OrderedDict([('rows', 1)])
     """
-    only("make_mesh", False, "devices stand in their own order",
+    only("make_mesh", False, "devices always keep their own order",
          contiguous_submeshes=contiguous_submeshes)
     shape = tuple(mesh_shape)
     if math.prod(shape) != len(topo.devices):

@@ -41,7 +41,7 @@ class Store:
     def store(self, value: Any) -> None:
         """Keep `value`. Raises: StoreException where a value is kept already."""
         if self._value is not _EMPTY:
-            raise StoreException("Store occupied: the function was called twice")
+            raise StoreException("Store occupied: the function has been called twice")
         self._value = value
 
     def reset(self) -> None:
@@ -52,7 +52,7 @@ class Store:
     def val(self) -> Any:
         """The value that is kept. Raises: StoreException where the store is empty."""
         if self._value is _EMPTY:
-            raise StoreException("Store empty: the function was not called yet")
+            raise StoreException("Store empty: the function has not been called yet")
         return self._value
 
     def __bool__(self) -> bool:

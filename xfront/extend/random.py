@@ -70,10 +70,10 @@ def random_seed(seeds: Any, impl: Any) -> Any:
     Raises: TypeError for another dtype, or where `impl` is not a generator.
     """
     if not isinstance(impl, Generator):
-        raise TypeError(f"random_seed: impl must be a generator of this module, got {impl!r}")
+        raise TypeError(f"random_seed: impl must be a PRNGImpl of this module, got {impl!r}")
     x, tag = asarray(seeds), impl.dtype.tag
     if x.dtype.kind not in "iu":
-        raise TypeError(f"random_seed: seeds are integers, got {x.dtype}")
+        raise TypeError(f"random_seed: seeds must be integers, got {x.dtype}")
     if impl.seed is None or not x.ndim:
         return seeded(x, tag)
     return reshape(vmap(lambda seed: seeded(seed, tag))(reshape(x, -1)), x.shape)
@@ -97,7 +97,7 @@ def threefry_2x32(keypair: Any, count: Any) -> Any:
     x = operand("threefry_2x32", count)
     if len(words) != 2 or any(w.shape or w.value.type.dtype is not dtypes.u32 for w in words) or (
             x.value.type.dtype is not dtypes.u32):
-        raise TypeError("threefry_2x32: takes two words of a key and counters, all uint32, got "
+        raise TypeError("threefry_2x32 takes the two words of a key and counters, all uint32, got "
                         f"{', '.join(str(w.value.type) for w in (*words, x))}")
     flat, half = emit(ops.reshape, x, shape=(x.size,)), -(-x.size // 2)
     if x.size % 2:

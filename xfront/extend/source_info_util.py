@@ -12,7 +12,7 @@ def register_exclusion(path: str) -> None:
     """Declare the files whose path begins with `path` as a library's: their frames are left out of
     shortened tracebacks and are never the location of an operation."""
     if not isinstance(path, str):
-        raise TypeError(f"register_exclusion: a path is wanted, got {path!r}")
+        raise TypeError(f"register_exclusion: path must be a string, got {path!r}")
     register_library(path)
 
 

@@ -87,8 +87,8 @@ def add_tangents(x: Any, y: Any) -> Any:
 
 def _single(primitive: Primitive, what: str) -> None:
     if primitive.multiple_results:
-        raise TypeError(f"{what}: {primitive} gives several results; write its rule as a function "
-                        "in primitive_jvps")
+        raise TypeError(f"{what}: {primitive} has several results; set its rule as a function in "
+                        "primitive_jvps")
 
 
 def defjvp(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
@@ -167,7 +167,8 @@ def defbilinear(prim: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callabl
 
     def rule(ct: Any, x: Any, y: Any, **params: Any) -> Any:
         if is_undefined_primal(x) == is_undefined_primal(y):
-            raise TypeError(f"{prim} is linear in one operand at a time")
+            raise TypeError(f"{prim} is bilinear: exactly one of its operands may be linear, but "
+                            f"{'both are' if is_undefined_primal(x) else 'neither is'}")
         if is_undefined_primal(x):
             return lhs_rule(ct, x, y, **params), None
         return None, rhs_rule(ct, x, y, **params)

@@ -99,7 +99,8 @@ def defbroadcasting(prim: Primitive) -> None:
 def defreducer(prim: Primitive, ident: Any = None) -> None:
     """Enter the rule of an op of one operand that takes the axes of its param `axes` away."""
     if ident is not None:
-        raise NotImplementedError("batching.defreducer: ident must be None: batches are not ragged")
+        raise NotImplementedError("batching.defreducer: ident must be None, since ragged batches "
+                                  "are not supported")
 
     def rule(args: Sequence[Any], dims: Sequence[int], *, axes: Sequence[int], **params: Any
              ) -> Any:
@@ -124,9 +125,9 @@ class _Vmappable:
 
 def register_vmappable(data_type: type, *rules: Any) -> NoReturn:
     """Not supported. Raises: NotImplementedError."""
-    raise NotImplementedError(f"register_vmappable({data_type.__name__}, ...): vmap takes arrays "
-                              f"and trees of them; {len(rules)} rules were given. Register the "
-                              "type with tree_util.register_pytree_node")
+    raise NotImplementedError(f"register_vmappable({data_type.__name__}, ...): vmap only takes "
+                              f"arrays and trees of them, but {len(rules)} rules were given. "
+                              "Register the type with tree_util.register_pytree_node")
 
 
 __getattr__ = absent(__name__, {

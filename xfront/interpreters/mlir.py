@@ -46,8 +46,8 @@ def register_lowering(prim: Primitive, rule: Callable[..., Any], platform: str |
     Raises: NotImplementedError for an op of the IR, and for inline=False.
     """
     if not prim.is_own:
-        raise NotImplementedError(f"register_lowering: {prim} is an op of the IR, whose lowering "
-                                  "is fixed; make a Primitive of your own")
+        raise NotImplementedError(f"register_lowering: {prim} is a built-in operation, whose "
+                                  "lowering is fixed; make a Primitive of your own")
     if not inline:
         raise NotImplementedError("register_lowering: inline must be True")
     LOWERINGS.setdefault(prim, {})[platform] = rule

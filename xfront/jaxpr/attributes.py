@@ -118,8 +118,8 @@ def as_function(value: Any) -> Function:
         from .evaluating import traced
 
         return traced(value)
-    raise TypeError(f"a body is a ClosedJaxpr, a Jaxpr or a Function of the IR, got {value!r} of "
-                    f"type {type(value).__name__}")
+    raise TypeError(f"a body must be a ClosedJaxpr, a Jaxpr or a Function of the IR, got {value!r} "
+                    f"of type {type(value).__name__}")
 
 
 def _dot_general(params: dict[str, Any]) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _pad(params: dict[str, Any]) -> dict[str, Any]:
 def _extremum(params: dict[str, Any]) -> dict[str, Any]:
     axes = tuple(params.pop("axes"))
     if len(axes) != 1:
-        raise TypeError(f"argmax and argmin take one axis, got axes={axes}")
+        raise TypeError(f"argmax and argmin take exactly one axis, got axes={axes}")
     return {**params, "axis": axes[0]}
 
 

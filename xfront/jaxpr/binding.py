@@ -109,6 +109,6 @@ def _bind_apart(primitive: Primitive, args: Sequence[Any], params: Mapping[str, 
             fun = jaxpr_as_fun(body)
             fun.__name__ = str(params.get("name", name_of(fun)))
             return jit(fun)(*args)
-    raise NotImplementedError(f"nothing is recorded under {primitive.name!r}, so it cannot be "
+    raise NotImplementedError(f"no operation is recorded as {primitive.name!r}, so it cannot be "
                               "bound: call the function of lax instead; docs/names.md says what is "
                               "recorded in its place")

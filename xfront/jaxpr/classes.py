@@ -17,7 +17,7 @@ class _Kind(type):
         return type(x) is Tracer and cls.wanted(x.home)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError(f"{cls.__name__} cannot be made: traces make their tracers")
+        raise TypeError(f"{cls.__name__} cannot be instantiated: only traces make tracers")
 
 
 def tracers(name: str, wanted: Callable[[Any], bool], doc: str) -> Any:

@@ -69,7 +69,8 @@ def get_opaque_trace_state(convention: Any = None) -> OpaqueTraceState:
     Raises: TypeError where `convention` is neither.
     """
     if convention is not None and not isinstance(convention, str):
-        raise TypeError(f"get_opaque_trace_state: convention is text or None, got {convention!r}")
+        raise TypeError("get_opaque_trace_state: convention must be a string or None, got "
+                        f"{convention!r}")
     return OpaqueTraceState()
 
 

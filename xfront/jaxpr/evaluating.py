@@ -30,12 +30,12 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any,
     if not propagate_source_info:
         raise NotImplementedError("eval_jaxpr: propagate_source_info must be True")
     if isinstance(jaxpr, ClosedJaxpr):
-        raise TypeError("eval_jaxpr takes an open Jaxpr and its constants: give closed.jaxpr and "
+        raise TypeError("eval_jaxpr takes an open Jaxpr and its constants: pass closed.jaxpr and "
                         "closed.consts, or call jaxpr_as_fun(closed)")
     for what, variables, values in (("constvars", jaxpr.constvars, consts),
                                     ("invars", jaxpr.invars, args)):
         if len(variables) != len(values):
-            raise TypeError(f"eval_jaxpr: {len(values)} values for {len(variables)} {what}")
+            raise TypeError(f"eval_jaxpr: got {len(values)} values for {len(variables)} {what}")
     env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
 
@@ -108,11 +108,12 @@ def check_jaxpr(jaxpr: Jaxpr) -> None:
     for eqn in jaxpr.eqns:
         for v in eqn.invars:
             if not isinstance(v, Literal) and v not in known:
-                raise JaxprTypeError(f"{eqn}: reads a Var that nothing before it made")
+                raise JaxprTypeError(f"{eqn}: the equation reads a Var that no earlier equation "
+                                     "defines")
         known.update(eqn.outvars)
     for v in jaxpr.outvars:
         if not isinstance(v, Literal) and v not in known:
-            raise JaxprTypeError("a result is a Var that nothing made")
+            raise JaxprTypeError("a result is a Var that no equation defines")
 
 
 class JaxprTypeError(TypeError):

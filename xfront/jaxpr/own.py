@@ -46,10 +46,11 @@ class Rules(dict[Primitive, Any]):
 
     def __setitem__(self, primitive: Primitive, rule: Any) -> None:
         if not isinstance(primitive, Primitive):
-            raise TypeError(f"{self.what}: a Primitive is a key, got {primitive!r}")
+            raise TypeError(f"{self.what}: a key must be a Primitive, got {primitive!r}")
         if not primitive.is_own and not self.give(primitive):
-            raise NotImplementedError(f"{self.what}: {primitive} is an op of the IR, whose rules "
-                                      "are fixed; make a Primitive of your own, or a custom_jvp")
+            raise NotImplementedError(f"{self.what}: {primitive} is a built-in operation, whose "
+                                      "rules are fixed; make a Primitive of your own, or use "
+                                      "custom_jvp")
         super().__setitem__(primitive, rule)
         primitive.changed()
 
@@ -129,8 +130,8 @@ class LoweredFun:
         self.fun, self.multiple_results = fun, multiple_results
 
     def __call__(self, ctx: Any, *args: Any, **params: Any) -> Any:
-        raise NotImplementedError("what lower_fun gives is registered with register_lowering; it "
-                                  "is not called on values of MLIR")
+        raise NotImplementedError("the result of lower_fun cannot be called on values of MLIR; "
+                                  "pass it to register_lowering")
 
 
 class Transposes(Rules):
@@ -318,8 +319,9 @@ class Call:
         made = self._of_python(rule, types)
         wanted = self.types(types)
         if made.return_types != wanted:
-            raise TypeError(f"primitive {self.name}: its lowering gives {made.return_types}, its "
-                            f"abstract evaluation says {wanted}")
+            raise TypeError(f"primitive {self.name}: its lowering returns "
+                            f"{', '.join(map(str, made.return_types))}, but its abstract "
+                            f"evaluation says {', '.join(map(str, wanted))}")
         return made
 
     def _of_python(self, rule: LoweredFun | None, types: Types) -> Function:
@@ -363,7 +365,7 @@ def _fitting(name: str, what: str, found: Sequence[Any], wanted: Sequence[Any]) 
     made = []
     for x, w in zip(found, wanted, strict=True):
         if np.shape(x) != tuple(w.shape):
-            raise TypeError(f"primitive {name}: its rule gives a {what} of shape {np.shape(x)} "
+            raise TypeError(f"primitive {name}: its rule returned a {what} of shape {np.shape(x)} "
                             f"for a value of shape {tuple(w.shape)}")
         made.append(x if getattr(x, "dtype", None) == w.dtype else convert_element_type(x, w.dtype))
     return made

@@ -67,7 +67,7 @@ class JaxprEqn:
 def _known(kind: str, parts: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str, Any]:
     for key in changes:
         if key not in parts:
-            raise TypeError(f"{kind}.replace: no part is called {key!r}; there are "
+            raise TypeError(f"{kind}.replace: there is no part called {key!r}; the parts are "
                             f"{', '.join(parts)}")
     return changes
 
@@ -212,8 +212,8 @@ class ClosedJaxpr:
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any], out_tree: Any = None) -> None:
         if len(consts) != len(jaxpr.constvars):
-            raise ValueError(f"ClosedJaxpr: {len(jaxpr.constvars)} constvars and {len(consts)} "
-                             "constants")
+            raise ValueError("ClosedJaxpr: there must be one constant for each of the "
+                             f"{len(jaxpr.constvars)} constvars, got {len(consts)}")
         self.jaxpr, self._consts, self.out_tree = jaxpr, list(consts), out_tree
         self.has_own_consts = False              # whether they are the captures of its Function
 
@@ -240,8 +240,8 @@ class ClosedJaxpr:
         Raises: AttributeError where the program was made of parts.
         """
         if self.jaxpr.function is None:
-            raise AttributeError("this ClosedJaxpr was made of parts: it has no Function; "
-                                 "make_ir(jaxpr_as_fun(closed)) traces one")
+            raise AttributeError("this ClosedJaxpr was assembled from parts, so it has no "
+                                 "Function; make_ir(jaxpr_as_fun(closed)) traces one")
         return self.jaxpr.function
 
     in_avals = property(lambda self: self.jaxpr.in_avals)

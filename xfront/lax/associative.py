@@ -43,14 +43,14 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: T, reverse: bool = Fa
     at = axis_in("associative_scan", axis, np.ndim(leaves[0]))
     shapes = [np.shape(x) for x in leaves]
     if any(len(s) <= at or s[at] != shapes[0][at] for s in shapes):
-        raise ValueError(f"associative_scan: arrays must have one size along axis {at}, got shapes "
-                         f"{shapes}")
+        raise ValueError(f"associative_scan: arrays must have the same size along axis {at}, got "
+                         f"shapes {shapes}")
 
     def combine(left: list[Any], right: list[Any]) -> list[Any]:
         made, out_tree = tree_flatten(fn(tree_unflatten(tree, left), tree_unflatten(tree, right)))
         if out_tree != tree:
-            raise TypeError(f"associative_scan: fn takes trees {tree} and must return one, got "
-                            f"{out_tree}")
+            raise TypeError("associative_scan: fn must return a tree of the structure that it "
+                            f"takes, {tree}, but returned {out_tree}")
         return made
 
     if reverse:

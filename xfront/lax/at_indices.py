@@ -68,8 +68,8 @@ def _index_take(src: Any, idxs: Any, axes: tuple[int, ...]) -> Any:
     if len(columns) != len(axes) or any(
             c.ndim != 1 or c.shape != columns[0].shape or not jnp.issubdtype(c.dtype, jnp.integer)
             for c in columns):
-        raise TypeError(f"index_take: takes {len(axes)} integer vectors of one length, got shapes "
-                        f"{[c.shape for c in columns]}")
+        raise TypeError(f"index_take: idxs must be {len(axes)} integer vectors of the same length, "
+                        f"one for each axis, got shapes {[c.shape for c in columns]}")
     axes = tuple([a % x.ndim for a in axes])
     places = jnp.stack([jnp.mod(c, x.shape[a]).astype(np.int32)
                         for c, a in zip(columns, axes, strict=True)], axis=1)

@@ -212,8 +212,7 @@ def all_gather(x: T, axis_name: AxisName, *, axis_index_groups: Groups = None, a
     if to not in (None, "varying", "invarying", "reduced"):
         raise ValueError(f"all_gather: to must be 'varying', 'invarying' or 'reduced', got {to!r}")
     if to in ("invarying", "reduced"):
-        raise NotImplementedError(f"all_gather: to={to!r} is not supported, only 'varying' is: "
-                                  "arrays are on one device")
+        raise NotImplementedError(f"all_gather: to={to!r} is not supported; only to='varying' is")
     groups = _groups(axis_index_groups)
     names, sizes = axis_sizes("all_gather", axis_name)
 
@@ -317,7 +316,8 @@ def pshuffle(x: T, axis_name: AxisName, perm: Sequence[int]) -> T:
     Array([2, 1], dtype=int32)
     """
     if sorted(perm) != list(range(len(perm))):
-        raise ValueError(f"pshuffle: {perm} is no permutation of 0, ..., {len(perm) - 1}")
+        raise ValueError(f"pshuffle: perm must be a permutation of 0, ..., {len(perm) - 1}, got "
+                         f"{perm}")
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))
 
 
@@ -369,15 +369,15 @@ def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
     Array([3., 3.], dtype=float32)
     """
     if to not in _CASTS:
-        raise ValueError(f"pcast: to={to!r} is none of {', '.join(map(repr, _CASTS))}")
+        raise ValueError(f"pcast: to must be one of {', '.join(map(repr, _CASTS))}, got {to!r}")
     names = tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
     leaves = [array_like("pcast", leaf) for leaf in tree_leaves(x)]
     if not leaves or not names:
         return x
     own = manual_axes()
     if strays := [n for n in names if n not in own]:
-        raise ValueError(f"pcast: to={to!r} is for code under shard_map, and {strays[0]!r} is not "
-                         "an axis of one")
+        raise ValueError(f"pcast: to={to!r} can only be used for axes of a shard_map, and "
+                         f"{strays[0]!r} is not one")
     if to != "varying":
         raise NotImplementedError(f"pcast: to={to!r} is not supported, only 'varying' is")
     if not follows():

@@ -39,9 +39,9 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0
     Array(3., dtype=float32, weak_type=True)
     """
     if not callable(decomposition):
-        raise TypeError(f"composite: expected a function, got {decomposition!r}")
+        raise TypeError(f"composite: decomposition must be a function, got {decomposition!r}")
     if not isinstance(name, str):
-        raise TypeError(f"composite: the name must be a string, got {name!r}")
+        raise TypeError(f"composite: name must be a string, got {name!r}")
     version = index_of(version, "version")
     from ..transforms.flat import Arguments  # late: most programs have no composite
     from .control_flow import captures_in_front, record
@@ -127,7 +127,8 @@ def platform_dependent(*args: Any, default: Callable[..., Any] | None = None,
         if name in per_platform:
             return per_platform[name](*args)
     if default is None:
-        raise NotImplementedError(f"platform_dependent: nothing is given for {platform}, only for "
+        raise NotImplementedError("platform_dependent: there is no function for the platform "
+                                  f"{platform}, only for "
                                   f"{', '.join(per_platform) or 'no platform'}; give `default`")
     return default(*args)
 

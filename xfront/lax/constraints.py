@@ -34,7 +34,7 @@ def with_sharding_constraint(x: T, shardings: Any) -> T:
     leaves, tree = tree_flatten(x)
     told = broadcast_prefix(shardings, x, is_leaf=lambda s: s is None)
     if None in told:
-        raise ValueError("with_sharding_constraint: None is no sharding; give one, such as that of "
+        raise ValueError("with_sharding_constraint: None is not a sharding; give the sharding of "
                          "an array, x.sharding, or P() on the mesh in context")
     asked = [as_sharding("with_sharding_constraint", s) for s in told]
     return tree_unflatten(tree, [

@@ -58,8 +58,9 @@ def product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, preferred
 def _check_f8(algorithm: str, x: Any, y: Any) -> None:
     for dtype in (x, y):
         if not (dtype.is_inexact and dtype.bits == 8):
-            raise ValueError(f"the algorithm {algorithm} multiplies floats of 8 bits, and is given "
-                             f"{x} and {y}; convert both, as by x.astype(jnp.float8_e4m3fn)")
+            raise ValueError(f"the algorithm {algorithm} multiplies floats of 8 bits, but was "
+                             f"given {x} and {y}; convert both, for instance with "
+                             "x.astype(jnp.float8_e4m3fn)")
 
 
 @eager(static=("dimension_numbers", "precision", "preferred_element_type", "out_sharding"))
@@ -104,8 +105,9 @@ def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: DotDimensionNumber
     x, y = tracer("dot", lhs), tracer("dot", rhs)
     if dimension_numbers is None:
         if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
-            raise ValueError(f"dot: {x.value.type} and {y.value.type} are no vectors or matrices "
-                             "that fit; give dimension_numbers for other products")
+            raise ValueError("dot: the operands must be vectors or matrices whose inner sizes "
+                             f"agree, got {x.value.type} and {y.value.type}; give "
+                             "dimension_numbers for other products")
         dimension_numbers = (((x.ndim - 1,), (0,)), ((), ()))
     contract, batch = [tuple([ints("dot dimension_numbers", axes) for axes in pair])
                        for pair in dimension_numbers]
@@ -123,9 +125,11 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
     """
     x, y = tracer("batch_matmul", lhs), tracer("batch_matmul", rhs)
     if min(x.ndim, y.ndim) < 2:
-        raise ValueError(f"batch_matmul: both need two axes or more, got {x.shape} and {y.shape}")
+        raise ValueError("batch_matmul: both operands must have at least two axes, got shapes "
+                         f"{x.shape} and {y.shape}")
     if x.ndim != y.ndim:
-        raise ValueError(f"batch_matmul: shapes {x.shape} and {y.shape} differ in their axes")
+        raise ValueError("batch_matmul: operands must have the same number of axes, got shapes "
+                         f"{x.shape} and {y.shape}")
     lead = tuple(range(x.ndim - 2))
     return product(x, y, ((x.ndim - 1,), (y.ndim - 2,)), (lead, lead), precision_attr(precision),
                    None)
@@ -150,7 +154,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[i
             raise TypeError(f"dimension_numbers[{i}] must have one {first} and one {second}, got "
                             f"{spec!r}")
         if len(set(spec)) != len(spec):
-            raise TypeError(f"dimension_numbers[{i}] names an axis twice: {spec!r}")
+            raise TypeError(f"dimension_numbers[{i}] must not name an axis twice, got {spec!r}")
     spatial = [c for c in rhs if c not in "OI"]
     for i, spec in ((0, lhs), (2, out)):
         if sorted(c for c in spec if c not in "NC") != sorted(spatial):
@@ -174,15 +178,16 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
         return dimension_numbers
     n = len(lhs_shape)
     if n != len(rhs_shape):
-        raise TypeError(f"input and filter must have as many axes, got {n} and {len(rhs_shape)}")
+        raise TypeError(f"input and filter must have the same number of axes, got {n} and "
+                        f"{len(rhs_shape)}")
     if dimension_numbers is None:
         own = tuple(range(n))
         return ConvDimensionNumbers(own, own, own)
     if not isinstance(dimension_numbers, (list, tuple)):
-        raise TypeError(f"dimension_numbers must be None or a sequence of three, got "
+        raise TypeError("dimension_numbers must be None or a sequence of three strings, got "
                         f"{dimension_numbers!r}")
     if len(dimension_numbers) != 3:
-        raise TypeError(f"dimension_numbers must be three (input, filter, result), got "
+        raise TypeError("dimension_numbers must have three entries (input, filter, result), got "
                         f"{dimension_numbers!r}")
     specs: Any = dimension_numbers               # strings, or the axes themselves
     for i, spec in enumerate(specs):
@@ -271,8 +276,8 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
     of_x = (1,) * n if lhs_dilation is None else _spread("lhs_dilation", lhs_dilation, n)
     of_k = (1,) * n if rhs_dilation is None else _spread("rhs_dilation", rhs_dilation, n)
     if len(strides) != n:
-        raise TypeError(f"{name}: window_strides must be one for each of {n} spatial axes, got "
-                        f"{strides}")
+        raise TypeError(f"{name}: window_strides must have one entry for each of the {n} spatial "
+                        f"axes, got {strides}")
     if isinstance(padding, str):
         held = tuple([_dilated(x.shape[d], by) for d, by in zip(lhs_spec[2:], of_x, strict=True)])
         window = tuple([_dilated(k.shape[d], by) for d, by in zip(rhs_spec[2:], of_k, strict=True)])
@@ -358,21 +363,23 @@ def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int],
     n = len(shape) - 2
     if dimension_numbers is None:
         if n not in (0, 1, 2, 3):
-            raise ValueError(f"conv_transpose: give dimension_numbers for {n} spatial axes")
+            raise ValueError(f"conv_transpose: dimension_numbers must be given for {n} spatial "
+                             "axes; they have a default for up to 3")
         letters = "DHW"[3 - n:] if n else ""
         dimension_numbers = (f"N{letters}C", f"{letters}IO", f"N{letters}C")
     numbers = conv_dimension_numbers(shape, filter_shape, dimension_numbers)
     sizes = [filter_shape[d] for d in numbers.rhs_spec[2:]]
     if len(strides) != n:
-        raise TypeError(f"conv_transpose: strides {strides} must be one each spatial axis, {n}")
+        raise TypeError(f"conv_transpose: strides must have one entry for each of the {n} spatial "
+                        f"axes, got {strides}")
     dilation = (1,) * n if rhs_dilation is None else tuple(rhs_dilation)
     reach = [_dilated(k, by) for k, by in zip(sizes, dilation, strict=True)]
     if isinstance(padding, str) and padding in ("SAME", "VALID"):
         pads: Any = [_transposed_pads(k, s, padding) for k, s in zip(reach, strides, strict=True)]
     elif isinstance(padding, str):
         if any(s != 1 for s in strides):
-            raise ValueError("conv_transpose: with strides padding is 'SAME', 'VALID' or pairs, "
-                             f"got {padding!r}")
+            raise ValueError("conv_transpose: with strides other than 1, padding must be 'SAME', "
+                             f"'VALID' or pairs (low, high), got {padding!r}")
         pads = padding
     else:
         pads = [tuple(ints("padding", p)) for p in _pairs("conv_transpose", padding)]
@@ -422,9 +429,11 @@ def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides
     if isinstance(pads, str):
         pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pads) != len(lhs_shape) - 2:
-        raise TypeError(f"padding must be {len(lhs_shape) - 2} pairs, got {pads}")
+        raise TypeError(f"padding must have {len(lhs_shape) - 2} pairs, one for each spatial axis, "
+                        f"got {pads}")
     if lhs_shape[0] % batch_group_count:
-        raise TypeError(f"{batch_group_count} groups do not divide the batch of {lhs_shape[0]}")
+        raise TypeError(f"batch_group_count={batch_group_count} does not divide the batch size "
+                        f"{lhs_shape[0]}")
     spatial = [max(0, (n + low + high - k) // s + 1) for n, k, s, (low, high)
                in zip(lhs_shape[2:], rhs_shape[2:], strides, pads, strict=True)]
     return (lhs_shape[0] // batch_group_count, rhs_shape[0], *spatial)

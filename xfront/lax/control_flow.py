@@ -141,7 +141,8 @@ def cond(pred: ArrayLike, true_fun: Callable[..., R], false_fun: Callable[..., R
             # the older form: cond(pred, true_operand, true_fun, false_operand, false_fun)
             true_operand, inner_true, (false_operand, inner_false) = true_fun, false_fun, operands
             return cond(pred, lambda: inner_true(true_operand), lambda: inner_false(false_operand))
-        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable, got "
+                        f"{true_fun!r} and {false_fun!r}.")
     if operand is not _ABSENT:
         operands = (operand,)
     index = _predicate(pred)
@@ -183,7 +184,7 @@ def switch(index: int | Array, branches: Sequence[Callable[..., R]], *operands: 
         raise TypeError("lax.switch: branches argument should be a sequence of callables, got "
                         f"{branches!r}.")
     if not branches:
-        raise ValueError("Empty branch sequence")
+        raise ValueError("Empty branch sequence: lax.switch needs at least one branch")
     if operand is not _ABSENT:
         operands = (operand,)
     t, _ = kind_of("switch", index)
@@ -262,7 +263,8 @@ def while_loop(cond_fun: Callable[[T], ArrayLike], body_fun: Callable[[T], T], i
     Array(12, dtype=int32, weak_type=True)
     """
     if not callable(cond_fun) or not callable(body_fun):
-        raise TypeError("lax.while_loop: cond_fun and body_fun arguments should be callable.")
+        raise TypeError("lax.while_loop: cond_fun and body_fun arguments should be callable, got "
+                        f"{cond_fun!r} and {body_fun!r}.")
     leaves, tree = tree_flatten([init_val])
     budget = _budget(checkpoints)
     if config.jax_disable_jit and not any(type(x) is Tracer for x in leaves):
@@ -340,7 +342,8 @@ def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
             leaves = [pcast(x, s) if s else x for x, s in zip(leaves, grown, strict=True)]
         if not changed:
             return leaves, kinds, body
-    raise TypeError(f"{what}: the types of the carry do not settle")
+    raise TypeError(f"{what}: the types of the carry change each time the body is traced; convert "
+                    "the values that the body returns to fixed dtypes")
 
 
 def check_varying(what: str, fun: Callable[..., Any], bodies: Sequence[Flat], tree: Any,
@@ -378,7 +381,7 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array,
     Array(13, dtype=int32, weak_type=True)
     """
     if not callable(body_fun):
-        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+        raise TypeError(f"lax.fori_loop: body_fun argument should be callable, got {body_fun!r}.")
     (low, low_weak), (high, high_weak) = _bound("lower", lower), _bound("upper", upper)
     if low is not high and not low_weak and not high_weak:
         raise TypeError(f"lower and upper arguments to fori_loop must have equal types, got "
@@ -439,7 +442,7 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
     (Array(6, dtype=int32), Array([0, 1, 3], dtype=int32))
     """
     if not callable(f):
-        raise TypeError("lax.scan: f argument should be a callable.")
+        raise TypeError(f"lax.scan: f argument should be a callable, got {f!r}.")
     xs_leaves, xs_tree = tree_flatten(xs)
     n = _scan_length(xs, xs_leaves, length)
     init_leaves, init_tree = tree_flatten(init)
@@ -492,7 +495,7 @@ def _scan_length(xs: Any, leaves: list, length: Any) -> int:
         except TypeError:
             raise ConcretizationTypeError(length, "The `length` argument to `scan` must be a "
                                           "concrete int; write lax.fori_loop or lax.while_loop for "
-                                          "a number of turns that is traced.") from None
+                                          "a traced number of iterations.") from None
         if any(s != n for s in sizes):
             raise ValueError(f"scan got `length` argument of {n} which disagrees with leading axis "
                              f"sizes {sizes}.")

@@ -272,8 +272,8 @@ def integer_pow(x: ArrayLike, y: int) -> Array:
     x = operand("integer_pow", x)
     n = int(y) if isinstance(y, float) and y.is_integer() else static_int("integer_pow: y", y)
     if n < 0 and not x.value.type.dtype.is_inexact:
-        raise TypeError(f"integer_pow: integers have no negative powers, got {x.value.type} to "
-                        f"the power {n}")
+        raise TypeError(f"integer_pow: integers have no negative powers, got {x.value.type} to the "
+                        f"power {n}; convert it to a float")
     return emit(ops.integer_pow, x, exponent=n)
 
 
@@ -504,17 +504,18 @@ def _select(name: str, which: Any, *cases: Any) -> Any:
     made = same_dtype(name, *cases)
     shapes = [x.shape for x in made]
     if len(set(shapes)) > 1:
-        raise TypeError(f"{name}: cases must have one shape, got {shapes}")
+        raise TypeError(f"{name}: cases must have the same shape, got {shapes}")
     if which.shape not in ((), shapes[0]):
-        raise TypeError(f"{name}: the chooser must be a scalar or of the cases' shape {shapes[0]}, "
-                        f"got shape {which.shape}")
+        raise TypeError(f"{name}: the chooser must be a scalar or have the shape of the cases, "
+                        f"{shapes[0]}, got shape {which.shape}")
     kind = which.value.type.dtype
     if kind is dtypes.bool_ and len(made) == 2:
         return weakly(emit(ops.select, which, made[1], made[0]), made[0].weak)
     if not (kind is dtypes.bool_ or kind.is_integer):
         raise TypeError(f"{name}: the chooser must be bool or integers, got {which.value.type}")
     if kind is dtypes.bool_ and len(made) > 2:
-        raise TypeError(f"{name}: a bool chooses between two cases, got {len(made)}")
+        raise TypeError(f"{name}: a bool chooser can only choose between two cases, got "
+                        f"{len(made)}")
     if kind is not dtypes.bool_ and kind is not dtypes.i32:
         which = convert(which, dtypes.i32)
     return weakly(emit(ops.select_n, which, *made), made[0].weak)

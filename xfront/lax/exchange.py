@@ -49,17 +49,17 @@ def ragged_all_to_all(operand: ArrayLike, output: ArrayLike, input_offsets: Arra
     """
     n = math.prod(axis_sizes("ragged_all_to_all", axis_name)[1])
     if axis_index_groups is not None:
-        raise NotImplementedError("ragged_all_to_all: axis_index_groups do not work over axes of "
-                                  "vmap; reshape the batch into two mapped axes instead")
+        raise NotImplementedError("ragged_all_to_all: axis_index_groups is not supported over axes "
+                                  "of vmap; reshape the batch into two mapped axes instead")
     starts, lengths, places, _ = (
         _of_each(name, v, n) for name, v in (
             ("input_offsets", input_offsets), ("send_sizes", send_sizes),
             ("output_offsets", output_offsets), ("recv_sizes", recv_sizes)))
     x, into = (jnp.asarray(array_like("ragged_all_to_all", v)) for v in (operand, output))
     if x.ndim == 0 or x.dtype != into.dtype or x.shape[1:] != into.shape[1:]:
-        raise ValueError("ragged_all_to_all: operand and output must be of one dtype and differ in "
-                         f"their first axis alone, got {x.dtype}{list(x.shape)} and "
-                         f"{into.dtype}{list(into.shape)}")
+        raise ValueError("ragged_all_to_all: operand and output must have the same dtype and may "
+                         "only differ in the size of their first axis, got "
+                         f"{x.dtype}{list(x.shape)} and {into.dtype}{list(into.shape)}")
 
     mine = axis_index(axis_name)
     starts, lengths, places = (all_gather(v, axis_name)[:, mine]
@@ -138,12 +138,13 @@ def precv(token: Token, out_shape: SupportsShape, axis_name: AxisName, perm: Seq
         raise TypeError("precv: the token must come from the psend whose value is received, got "
                         f"{type(token).__name__}")
     if token.perm != _pairs(perm):
-        raise ValueError(f"precv: perm {list(perm)} is not that of psend, {list(token.perm)}")
+        raise ValueError(f"precv: perm must be that of the psend, {list(token.perm)}, got "
+                         f"{list(perm)}")
     (wanted, tree), (sent, given) = tree_flatten(out_shape), tree_flatten(token.sent)
     if tree != given or any((tuple(w.shape), np.dtype(w.dtype)) != (np.shape(s), s.dtype)
                             for w, s in zip(wanted, sent, strict=True)):
         shown = tree_map(lambda s: ShapeDtypeStruct(np.shape(s), s.dtype), token.sent)
-        raise ValueError(f"precv: out_shape {out_shape} is not what was sent, {shown}")
+        raise ValueError(f"precv: out_shape must describe what was sent, {shown}, got {out_shape}")
     return ppermute(token.sent, axis_name, perm)
 
 

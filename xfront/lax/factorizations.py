@@ -34,7 +34,7 @@ def matrices(name: str, x: Any, square: bool = False) -> Tracer:
         wanted = "[..., n, n]" if square else "[..., m, n]"
         raise ValueError(f"Argument to {name} must have shape {wanted}, got {x.shape}.")
     if x.value.type.dtype not in _SUPPORTED:
-        raise NotImplementedError(f"{name}: takes f32, f64, c64 or c128, got {x.value.type}; "
+        raise NotImplementedError(f"{name} takes f32, f64, c64 or c128, got {x.value.type}; "
                                   "convert it first")
     return x
 
@@ -102,7 +102,7 @@ def _chosen(name: str, asked: Any, *there: enum.Enum | None) -> None:
     """Refuse an implementation that this library does not have. Raises: NotImplementedError."""
     if asked is not None and asked not in there:
         listed = ", ".join(str(one) for one in there)
-        raise NotImplementedError(f"{name}: {asked} is not available; {listed} is")
+        raise NotImplementedError(f"{name}: implementation {asked} is not available; use {listed}")
 
 
 @eager(static=("symmetrize_input",))
@@ -231,7 +231,7 @@ def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True,
     """
     _no_magma("qr", use_magma)
     if pivoting:
-        raise NotImplementedError("qr: pivoting is not available")
+        raise NotImplementedError("qr: pivoting=True is not available; leave it out")
     return emit(ops.qr, matrices("qr", x), full_matrices=bool(full_matrices))
 
 
@@ -289,7 +289,8 @@ def schur(x: ArrayLike, *, compute_schur_vectors: bool = True, sort_eig_vals: bo
            [0., 2.]], dtype=float32)
     """
     if sort_eig_vals or select_callable is not None:
-        raise NotImplementedError("schur: eigenvalues are not sorted; scipy.linalg.schur does")
+        raise NotImplementedError("schur: sorting of eigenvalues is not available; use "
+                                  "scipy.linalg.schur of SciPy")
     return list(emit(ops.schur, matrices("schur", x, square=True),
                      vectors=bool(compute_schur_vectors)))
 

@@ -36,7 +36,8 @@ def transform_kind(fft_type: Any) -> str:
     """The name of a kind that is given as a FftType or a string. Raises: ValueError."""
     name = (fft_type.name if isinstance(fft_type, FftType) else str(fft_type)).lower()
     if name not in ("fft", "ifft", "rfft", "irfft"):
-        raise ValueError(f"fft: there is no kind {fft_type!r}; there are fft, ifft, rfft and irfft")
+        raise ValueError("fft: fft_type must be one of fft, ifft, rfft and irfft, got "
+                         f"{fft_type!r}")
     return name
 
 

@@ -65,13 +65,14 @@ def rng_bit_generator(key: ArrayLike, shape: ShapeLike, dtype: DTypeLike = np.ui
     try:
         chosen = _NAMES.get(RandomAlgorithm(algorithm))
     except ValueError:
-        raise ValueError(f"rng_bit_generator: {algorithm!r} is no lax.RandomAlgorithm") from None
+        raise ValueError("rng_bit_generator: algorithm must be a lax.RandomAlgorithm, got "
+                         f"{algorithm!r}") from None
     if chosen is None:
         raise NotImplementedError("rng_bit_generator: RNG_THREE_FRY is not available; "
                                   "xfront.random.bits draws with threefry")
     found = requested_dtype("rng_bit_generator", dtype)
     if found.name not in _UNSIGNED:
-        raise TypeError(f"rng_bit_generator: unsupported dtype {found.name}; there are "
+        raise TypeError(f"rng_bit_generator: unsupported dtype {found.name}; dtype must be one of "
                         f"{', '.join(_UNSIGNED)}")
     return _bits(key, tuple(shape_of(shape)), found.name, chosen)
 
@@ -120,8 +121,8 @@ def _drawn(a: Any, b: Any, shape: tuple[int, ...]) -> Any:
         raise ValueError(f"rng_uniform: a and b must be scalars, got shapes {a.shape} and "
                          f"{b.shape}")
     if a.value.type.dtype not in UNIFORM_DTYPES:
-        raise ValueError(f"rng_uniform: there are no random numbers of dtype {a.dtype}; there are "
-                         f"those of {', '.join([str(d.numpy) for d in UNIFORM_DTYPES])}")
+        raise ValueError("rng_uniform: the dtype of a and b must be one of "
+                         f"{', '.join([str(d.numpy) for d in UNIFORM_DTYPES])}, got {a.dtype}")
     return emit(ops.rng_uniform, a, b, shape=shape)
 
 

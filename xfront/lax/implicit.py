@@ -49,14 +49,14 @@ def custom_root(f: Callable[[Any], Any], initial_guess: Any,
 
     def solution(result: Any) -> Any:
         if has_aux and (not isinstance(result, (tuple, list)) or len(result) != 2):
-            raise TypeError("custom_root: with has_aux=True, solve returns a pair (x, aux), got "
-                            f"{tree_structure(result)}")
+            raise TypeError("custom_root: with has_aux=True, solve must return a pair (x, aux), "
+                            f"got {tree_structure(result)}")
         return result[0] if has_aux else result
 
     def check(what: str, tree: Any) -> None:
         if tree_structure(tree) != wanted:
-            raise TypeError(f"custom_root: {what} has structure {tree_structure(tree)}, "
-                            f"initial_guess has {wanted}")
+            raise TypeError(f"custom_root: {what} has structure {tree_structure(tree)}, but "
+                            f"initial_guess has structure {wanted}")
 
     @custom_jvp
     def root(guess: Any, values: list) -> Any:
@@ -117,13 +117,13 @@ def custom_linear_solve(matvec: Callable[[Any], Any], b: Any,
     def checked(what: str, result: Any) -> list[Any]:
         flat, got = tree_flatten(result)
         if got != tree:
-            raise TypeError(f"custom_linear_solve: the result of {what} has structure {got}, "
-                            f"b has {tree}")
+            raise TypeError(f"custom_linear_solve: the result of {what} has structure {got}, but b "
+                            f"has structure {tree}")
         for i, (x, (t, _)) in enumerate(zip(flat, kinds, strict=True)):
             found = kind_of(what, x)[0]
             if found is not t:
-                raise TypeError(f"custom_linear_solve: leaf {i} of the result of {what} is "
-                                f"{found}, that of b is {t}")
+                raise TypeError(f"custom_linear_solve: leaf {i} of the result of {what} has type "
+                                f"{found}, but that leaf of b has type {t}")
         return flat
 
     def traced(what: str, call: Callable[[Any], Any]) -> Flat:
@@ -132,7 +132,7 @@ def custom_linear_solve(matvec: Callable[[Any], Any], b: Any,
 
     def solution(what: str, made: Any) -> tuple[list[Any], Any]:
         if has_aux and (not isinstance(made, (tuple, list)) or len(made) != 2):
-            raise TypeError(f"custom_linear_solve: with has_aux=True, {what} returns a pair "
+            raise TypeError(f"custom_linear_solve: with has_aux=True, {what} must return a pair "
                             f"(x, aux), got {tree_structure(made)}")
         return (checked(what, made[0]), made[1]) if has_aux else (checked(what, made), None)
 

@@ -42,7 +42,8 @@ def _starts(name: str, shape: tuple[int, ...], indices: Any, negative: Any) -> l
                          f"{len(given)}")
     flags = list(negative) if isinstance(negative, (list, tuple)) else [negative] * len(given)
     if len(flags) != len(given):
-        raise ValueError(f"{name}: allow_negative_indices must be one flag, or one an axis")
+        raise ValueError(f"{name}: allow_negative_indices must be a bool or one bool for each of "
+                         f"the {len(given)} axes, got {negative}")
     if not given:
         return []
     given = [x if type(x) is int else tracer(name, x) for x in given]
@@ -165,7 +166,7 @@ def dynamic_update_slice(operand: ArrayLike, update: ArrayLike,
 def _updated(x: Any, value: Any, starts: list[Any]) -> Any:
     if value.ndim != x.ndim:
         raise TypeError(f"dynamic_update_slice: update {value.value.type} and operand "
-                        f"{x.value.type} must have as many axes")
+                        f"{x.value.type} must have the same number of axes")
     if any(n > m for n, m in zip(value.shape, x.shape, strict=True)):
         raise TypeError(f"dynamic_update_slice: update {value.value.type} does not fit in operand "
                         f"{x.value.type}")

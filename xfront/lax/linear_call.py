@@ -44,8 +44,8 @@ def linear_call(fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, An
     for what, types in (("argument", [t for t, _ in of_linear]), ("result", out)):
         for t in types:
             if not t.is_inexact:
-                raise TypeError(f"linear_call of {name}: a linear {what} is {t}; only float and "
-                                "complex values can be linear")
+                raise TypeError(f"linear_call of {name}: a linear {what} has type {t}, but only "
+                                "float and complex values can be linear")
     weak = forward.function.weak_returns
 
     def pulled(tracers: list) -> Any:

@@ -19,7 +19,7 @@ from .strict import same_dtype
 def _real(name: str, *matrices: Any) -> list[Any]:
     made = same_dtype(name, *matrices)
     if not all(jnp.issubdtype(x.dtype, jnp.floating) for x in made):
-        raise TypeError(f"{name} does not accept dtype {made[0].dtype}: it takes floats")
+        raise TypeError(f"{name} does not accept dtype {made[0].dtype}; it takes arrays of floats")
     return made
 
 
@@ -41,7 +41,7 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     r, w = _real("cholesky_update", r_matrix, w_vector)
     n = r.shape[-1] if r.ndim == 2 else -1
     if r.shape != (n, n) or w.shape != (n,):
-        raise ValueError("cholesky_update: takes a square matrix and a vector of its size, got "
+        raise ValueError("cholesky_update takes a square matrix and a vector of its size, got "
                          f"shapes {r.shape} and {w.shape}")
 
     def rotate(w: Any, given: Any) -> Any:
@@ -74,7 +74,7 @@ def symmetric_product(a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: ArrayL
     """
     a, c = _real("symmetric_product", a_matrix, c_matrix)
     if a.ndim < 2 or c.shape != (*a.shape[:-1], a.shape[-2]):
-        raise ValueError("symmetric_product: takes matrices of shapes [..., n, k] and [..., n, n], "
+        raise ValueError("symmetric_product takes matrices of shapes [..., n, k] and [..., n, n], "
                          f"got {a.shape} and {c.shape}")
     product = jnp.matmul(a, jnp.matrix_transpose(a), precision="highest")
     made = (alpha * product + beta * c).astype(a.dtype)

@@ -131,7 +131,7 @@ def conv_precision(precision: Any) -> Any:
     if type(found) is not str:
         return found
     if precision is not None:
-        raise ValueError(f"{found} is an algorithm for products of matrices; convolutions take a "
+        raise ValueError(f"{found} is an algorithm for matrix products only; a convolution takes a "
                          "lax.Precision or a pair of them")
     return None
 
@@ -139,9 +139,9 @@ def conv_precision(precision: Any) -> Any:
 def _word(p: Any) -> str:
     found = p if isinstance(p, Precision) else _BY_NAME.get(p) if isinstance(p, str) else None
     if found is None:
-        raise ValueError(f"{p!r} is no precision: write None, a lax.Precision or one of "
-                         f"{list(_BY_NAME)}, two of one kind for lhs and rhs, a lax.DotAlgorithm, "
-                         "or a lax.DotAlgorithmPreset")
+        raise ValueError(f"{p!r} is not a precision: use None, a lax.Precision, one of "
+                         f"{list(_BY_NAME)}, a pair of the same kind for lhs and rhs, a "
+                         "lax.DotAlgorithm, or a lax.DotAlgorithmPreset")
     return found.name.lower()
 
 
@@ -155,7 +155,7 @@ def _algorithm_name(a: DotAlgorithm) -> str:
     n = a.num_primitive_operations
     found = "_".join(types) + (f"_X{n}" if n > 1 else "")
     if found not in DotAlgorithmPreset.__members__ or a.allow_imprecise_accumulation:
-        raise ValueError(f"no algorithm for products is like {a}; there are "
+        raise ValueError(f"no known algorithm for matrix products matches {a}; the known ones are "
                          f"{list(DotAlgorithmPreset.__members__)}")
     return found
 

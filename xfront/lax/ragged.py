@@ -95,7 +95,7 @@ def ragged_dot_general(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
     """
     at_home("ragged_dot_general", out_sharding)
     if group_offset is not None:
-        raise NotImplementedError("ragged_dot: group_offset is not available")
+        raise NotImplementedError("ragged_dot: group_offset is not supported; leave it out")
     (contract, batch), ragged, groups = ragged_dot_dimension_numbers
     numbers = tuple([tuple([tuple([int(d) for d in axes]) for axes in pair])
                      for pair in (contract, batch)])
@@ -126,7 +126,7 @@ def _ragged(lhs: Any, rhs: Any, sizes: Any, numbers: Any, ragged: int, groups: t
         raise TypeError("ragged_dot_general requires exactly one rhs group dimension where the "
                         f"ragged dimension is free, and none where it is contracted; got {groups}")
     if groups and y.shape[groups[0]] != n_groups:
-        raise TypeError(f"ragged_dot: rhs has {y.shape[groups[0]]} groups in axis {groups[0]}, "
+        raise TypeError(f"ragged_dot: rhs has {y.shape[groups[0]]} groups in axis {groups[0]}, but "
                         f"group_sizes has {n_groups}")
     masked = _masked(x, sizes, ragged, lhs_batch)
     last = x.ndim                                # the axis of groups in `masked`
@@ -203,9 +203,9 @@ def _by_blocks(name: str, x: Tracer, scale: Any, contracted: tuple[int, ...]) ->
     for d, (size, blocks) in enumerate(zip(x.shape, scale.shape, strict=True)):
         if (d in contracted and (not blocks or size % blocks)) or (
                 d not in contracted and size != blocks):
-            raise TypeError(f"scaled_dot: axis {d} of {name} has {size} elements, "
-                            f"{name}_scale {blocks}; it must have as many, or on a contracted axis "
-                            "a divisor")
+            raise TypeError(f"scaled_dot: axis {d} has {size} elements in {name} and {blocks} in "
+                            f"{name}_scale; the scale must have the same number, or on a "
+                            "contracted axis a divisor of it")
         if size != blocks:
             scale = jnp.repeat(scale, size // blocks, axis=d)
     return x * scale.astype(bfloat16)

@@ -45,7 +45,7 @@ def _reducer(name: str, definition: Any, doc: str, shows: str) -> Callable[..., 
         x = tracer(name, operand)
         kinds = x.value.type.dtype
         if name in ("reduce_and", "reduce_or", "reduce_xor") and kinds.is_inexact:
-            raise TypeError(f"{name}: takes integers and bools, got {x.value.type}")
+            raise TypeError(f"{name} takes integers and bools, got {x.value.type}")
         return emit(definition, x, axes=_axes(axes, x))
 
     body.__name__ = body.__qualname__ = name
@@ -58,7 +58,7 @@ def _reducer(name: str, definition: Any, doc: str, shows: str) -> Callable[..., 
 def _axes(axes: Any, x: Any) -> tuple[int, ...]:
     made = ints("reduction axes", axes)
     if len(set(made)) != len(made):
-        raise ValueError(f"reduction axes {made} name an axis twice")
+        raise ValueError(f"reduction axes {made} name the same axis twice")
     if any(not 0 <= a < x.ndim for a in made):
         raise ValueError(f"reduction axes {made} are out of bounds for {x.value.type}")
     return tuple(sorted(made))
@@ -100,12 +100,14 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     leaves, tree = tree_flatten(operands)
     inits, init_tree = tree_flatten(init_values)
     if tree != init_tree:
-        raise ValueError(f"reduce: operands have tree structure {tree}, init_values {init_tree}")
+        raise ValueError(f"reduce: operands have tree structure {tree}, but init_values have "
+                         f"{init_tree}")
     if not leaves:
-        raise ValueError("reduce: takes one operand or more")
+        raise ValueError("reduce: at least one operand is required")
     types = [kind_of("reduce", x)[0] for x in leaves]
     if any(t.shape != types[0].shape for t in types):
-        raise ValueError(f"reduce: operands must have one shape, got {types}")
+        raise ValueError("reduce: operands must have the same shape, got "
+                         f"{', '.join(map(str, types))}")
     inits = [_initial(x, t.dtype) for x, t in zip(inits, types, strict=True)]
     axes = ints("reduce dimensions", dimensions)
     if any(not 0 <= a < types[0].ndim for a in axes) or len(set(axes)) != len(axes):
@@ -146,7 +148,7 @@ def _body(name: str, computation: Callable[..., Any], tree: Any, types: Sequence
     flat = trace_body(call, pair, scalars * 2, name, None)
     body = with_constants(flat, 2 * len(types), name)
     if flat.out_tree != tree or body.return_types != tuple([t for t, _ in scalars]):
-        raise TypeError(f"{name}: the computation must return what it takes, "
+        raise TypeError(f"{name}: the computation must return values of the types that it takes, "
                         f"{[str(t) for t, _ in scalars]}, got "
                         f"{[str(t) for t in body.return_types]}")
     return body
@@ -212,8 +214,8 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable[[Any, Any
     leaves, tree = tree_flatten(operand)
     inits, init_tree = tree_flatten(init_value)
     if tree != init_tree or not leaves:
-        raise ValueError(f"reduce_window: operands {tree} and initial values {init_tree} must be "
-                         "like trees of one array or more")
+        raise ValueError("reduce_window: operands and initial values must be trees of the same "
+                         f"structure with at least one array, got {tree} and {init_tree}")
     types = [kind_of("reduce_window", x)[0] for x in leaves]
     inits = [_initial(x, t.dtype) for x, t in zip(inits, types, strict=True)]
     attrs = window_attrs("reduce_window", types[0].shape, window_dimensions, window_strides,
@@ -240,9 +242,10 @@ def window_attrs(name: str, shape: tuple[int, ...], window: Any, strides: Any, p
     for what, given in zip(("window_dimensions", "window_strides", "base_dilation",
                             "window_dilation"), made, strict=True):
         if len(given) != n:
-            raise TypeError(f"{name}: {what} must be one each axis of shape {shape}, got {given}")
+            raise TypeError(f"{name}: {what} must have one entry for each axis of shape {shape}, "
+                            f"got {given}")
         if any(i < 1 for i in given):
-            raise TypeError(f"{name} {what} must be positive, got {given}")
+            raise TypeError(f"{name}: {what} must be positive, got {given}")
     if isinstance(padding, str):
         of_base = tuple(max_of(0, 1 + (d - 1) * b) for d, b in zip(shape, made[2], strict=True))
         of_window = tuple(1 + (d - 1) * w for d, w in zip(window, made[3], strict=True))
@@ -344,7 +347,7 @@ def _arg(name: str, definition: Any, doc: str, shows: str) -> Callable[..., Any]
             raise ValueError(f"{name}: axis {a} of {x.value.type} has no elements")
         kind = dtype_of(name, index_dtype)
         if not kind.is_integer:
-            raise TypeError(f"{name}: indices are integers, index_dtype is {kind.numpy}")
+            raise TypeError(f"{name}: index_dtype must be an integer dtype, got {kind.numpy}")
         return emit(definition, x, axis=a, index_dtype=kind)
 
     body.__name__ = body.__qualname__ = name
@@ -364,7 +367,7 @@ def _running(name: str, definition: Any, doc: str, shows: str) -> Callable[..., 
     def body(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
         x, a = tracer(name, operand), static_int(name, axis)
         if a < 0:
-            raise ValueError(f"{name}: axes of lax are not negative, got {a}")
+            raise ValueError(f"{name}: axis must not be negative in lax, got {a}")
         if a >= x.ndim:
             raise ValueError(f"{name}: axis {a} is out of bounds for {x.value.type}")
         return emit(definition, x, axis=a, reverse=bool(reverse))
@@ -410,12 +413,12 @@ def sort(operand: ArrayLike | Sequence[ArrayLike], dimension: int = -1, is_stabl
     """
     if isinstance(operand, (list, tuple)):
         if not operand:
-            raise TypeError("sort: takes one array or more")
+            raise TypeError("sort: at least one array is required")
         if not 1 <= num_keys <= len(operand):
             raise ValueError(f"sort: num_keys must be in [1, {len(operand)}], got {num_keys}")
         return tuple(_sort(list(operand), dimension, bool(is_stable), num_keys))
     if num_keys != 1:
-        raise ValueError(f"sort: one array has one key, got num_keys={num_keys}")
+        raise ValueError(f"sort: num_keys must be 1 for a single array, got {num_keys}")
     return _sort([operand], dimension, bool(is_stable), 1)[0]
 
 
@@ -423,7 +426,7 @@ def sort(operand: ArrayLike | Sequence[ArrayLike], dimension: int = -1, is_stabl
 def _sort(xs: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
     xs = [tracer("sort", x) for x in xs]
     if any(x.shape != xs[0].shape for x in xs):
-        raise TypeError(f"sort: arrays must have one shape, got {[x.shape for x in xs]}")
+        raise TypeError(f"sort: arrays must have the same shape, got {[x.shape for x in xs]}")
     axis = axis_in("sort", dimension, xs[0].ndim)
     made = emit(ops.sort, *xs, dimension=axis, n_keys=num_keys, stable=is_stable)
     return [weakly(y, x.weak) for x, y in zip(xs, made, strict=True)]
@@ -454,7 +457,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     if count < 0:
         raise ValueError(f"top_k: k must not be negative, got {count}")
     if count > x.shape[a]:
-        raise ValueError(f"top_k: axis {a} of {x.value.type} does not have {count} elements")
+        raise ValueError(f"top_k: k={count} is larger than the size of axis {a} of {x.value.type}")
     values, indices = emit(ops.top_k, x, k=count, axis=a)
     return [weakly(values, x.weak), indices]
 
@@ -473,7 +476,7 @@ def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1,
     >>> lax.approx_max_k(jnp.array([1., 3., 2.]), 2)
     [Array([3., 2.], dtype=float32), Array([1, 2], dtype=int32)]
     """
-    only("approx_max_k", True, "what is found is the k greatest",
+    only("approx_max_k", True, "the result always holds the k best elements",
          aggregate_to_topk=aggregate_to_topk)
     if not 0.0 < recall_target <= 1.0:
         raise ValueError(f"recall_target must be in (0, 1], got {recall_target}")

@@ -37,9 +37,9 @@ def refuse_branch_types(what: str, funs: Sequence[Callable[..., Any]], tree: Any
     shown = [1, 0] if what == "cond" else [0, odd]
     listed = ", ".join(f"{names[k]} ({placed(funs[k])}) returns {types[k]}" for k in shown)
     together = "true_fun and false_fun" if what == "cond" else "branches"
-    raise TypeError(f"{together} output must have identical types, but at result{path} they "
-                    f"differ in {way(types[0], types[odd])}: {listed}. Convert them to one shape "
-                    "and dtype.")
+    raise TypeError(f"{together} output must have identical types, but at result{path} they differ "
+                    f"in {way(types[0], types[odd])}: {listed}. Convert them to the same shape and "
+                    "dtype.")
 
 
 def refuse_carry_structure(what: str, fun: Any, carry: Any, returned: Any) -> NoReturn:
@@ -70,9 +70,9 @@ def refuse_carry_axes(what: str, fun: Any, carry: Any, i: int, more: frozenset[s
     path = path_of(carry, i, skipped)
     axes = ", ".join(map(repr, sorted(more)))
     raise TypeError(f"{what} {role} carry input and carry output must have equal types, but they "
-                    f"differ: {start}{path} varies over {axes} after a turn of {placed(fun)} and "
-                    "does not before the first, so the manual axis types do not match. This might "
-                    f"be fixed by applying `lax.pcast(..., ({axes},), to='varying')` to its "
+                    f"differ: {start}{path} varies over {axes} after an iteration of {placed(fun)} "
+                    "but not before the first one, so the manual axis types do not match. This "
+                    f"might be fixed by applying `lax.pcast(..., ({axes},), to='varying')` to its "
                     "initial value.")
 
 

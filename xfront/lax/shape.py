@@ -51,12 +51,12 @@ def reshape(operand: ArrayLike, new_sizes: ShapeLike, dimensions: Sequence[int] 
     if dimensions is not None:
         order = ints("reshape dimensions", dimensions)
         if sorted(order) != list(range(x.ndim)):
-            raise TypeError(f"reshape: dimensions {order} are no order of the axes of "
-                            f"{x.value.type}")
+            raise TypeError("reshape: dimensions must be a permutation of the axes of "
+                            f"{x.value.type}, got {order}")
         x = emit(ops.transpose, x, permutation=order)
     if math.prod(shape) != x.size:
-        raise TypeError(f"reshape: {x.value.type} has {x.size} elements, the new shape {shape} has "
-                        f"{math.prod(shape)}")
+        raise TypeError(f"reshape: {x.value.type} has {x.size} elements, but the new shape {shape} "
+                        f"has {math.prod(shape)}")
     return x if shape == x.shape else emit(ops.reshape, x, shape=shape)
 
 
@@ -126,7 +126,8 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """
     x = tracer("broadcast_to_rank", x)
     if x.ndim > rank:
-        raise ValueError(f"broadcast_to_rank: {x.ndim} axes are more than {rank}")
+        raise ValueError(f"broadcast_to_rank: an array of {x.ndim} axes cannot be broadcast to "
+                         f"rank {rank}")
     return emit(ops.reshape, x, shape=((1,) * (rank - x.ndim) + x.shape)) if x.ndim < rank else x
 
 
@@ -172,7 +173,7 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     x = tracer("squeeze", array)
     taken = [axis_in("squeeze", d, x.ndim) for d in listed("squeeze dimensions", dimensions)]
     if len(set(taken)) != len(taken):
-        raise ValueError(f"squeeze: {tuple(taken)} name an axis twice")
+        raise ValueError(f"squeeze: dimensions {tuple(taken)} name the same axis twice")
     if any(x.shape[d] != 1 for d in taken):
         raise ValueError(f"squeeze: axes {tuple(taken)} of {x.value.type} do not all have size 1")
     if not taken:
@@ -194,7 +195,7 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     ndim = x.ndim + len(given)
     places = [axis_in("expand_dims", d, ndim) for d in given]
     if len(set(places)) != len(places):
-        raise ValueError(f"expand_dims: {given} name a place twice")
+        raise ValueError(f"expand_dims: dimensions {given} name the same place twice")
     if not places:
         return x
     own = iter(x.shape)
@@ -212,7 +213,8 @@ def transpose(operand: ArrayLike, permutation: Sequence[int] | np.ndarray) -> Ar
     x = tracer("transpose", operand)
     order = ints("transpose permutation", permutation)
     if sorted(order) != list(range(x.ndim)):
-        raise TypeError(f"transpose: {order} is no permutation of the axes of {x.value.type}")
+        raise TypeError("transpose: permutation must be a permutation of the axes of "
+                        f"{x.value.type}, got {order}")
     return x if order == tuple(range(x.ndim)) else emit(ops.transpose, x, permutation=order)
 
 
@@ -264,13 +266,14 @@ def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
     """
     parts = _parts("concatenate", operands)
     if not parts:
-        raise ValueError("concatenate: takes one array or more")
+        raise ValueError("concatenate: at least one array is required")
     parts = same_dtype("concatenate", *parts)
     shapes = [x.shape for x in parts]
     axis = static_int("concatenate dimension", dimension)
     listed_shapes = ", ".join(map(str, shapes))
     if len({len(s) for s in shapes}) > 1:
-        raise TypeError(f"concatenate: arrays must have as many axes, got shapes {listed_shapes}")
+        raise TypeError("concatenate: arrays must have the same number of axes, got shapes "
+                        f"{listed_shapes}")
     if not 0 <= axis < len(shapes[0]):
         raise TypeError(f"concatenate: axis {axis} is out of bounds for shapes {listed_shapes}")
     return parts[0] if len(parts) == 1 else emit(ops.concatenate, *parts, dimension=axis)
@@ -286,10 +289,10 @@ def stack(operands: Array | Sequence[ArrayLike], axis: int = 0) -> Array:
     """
     parts = _parts("stack", operands)
     if not parts:
-        raise ValueError("stack: takes one array or more")
+        raise ValueError("stack: at least one array is required")
     parts = same_dtype("stack", *parts)
     if any(x.shape != parts[0].shape for x in parts):
-        raise TypeError(f"stack: arrays must have one shape, got {[x.shape for x in parts]}")
+        raise TypeError(f"stack: arrays must have the same shape, got {[x.shape for x in parts]}")
     shape = parts[0].shape
     at = axis_in("stack", axis, len(shape) + 1)
     wide = (*shape[:at], 1, *shape[at:])
@@ -320,7 +323,8 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
     if not 0 <= axis < x.ndim:
         raise ValueError(f"split: axis {axis} is out of bounds for shape {x.shape}")
     if sum(counts) != x.shape[axis]:
-        raise ValueError(f"split: sizes {counts} do not add up to axis {axis} of {x.value.type}")
+        raise ValueError(f"split: sizes {counts} do not add up to the size of axis {axis} of "
+                         f"{x.value.type}")
     parts = []
     for n in counts:
         parts.append(along(x, axis, at, at + n))
@@ -337,7 +341,8 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     """
     x, reps = tracer("tile", operand), ints("tile reps", reps)
     if len(reps) != x.ndim:
-        raise TypeError(f"tile: reps {reps} must be one each axis of {x.value.type}")
+        raise TypeError(f"tile: reps must have one entry for each axis of {x.value.type}, got "
+                        f"{reps}")
     shape = tuple(i for pair in zip(reps, x.shape, strict=True) for i in pair)
     wide = emit(ops.broadcast_in_dim, x, shape=shape, dims=tuple(range(1, 2 * x.ndim, 2)))
     return emit(ops.reshape, wide, shape=tuple(r * n for r, n in zip(reps, x.shape, strict=True)))
@@ -360,19 +365,20 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[t
     x, value = tracer("pad", operand), tracer("pad", padding_value)
     config = [ints("pad padding_config", c) for c in listed("pad padding_config", padding_config)]
     if any(len(c) != 3 for c in config) or len(config) != x.ndim:
-        raise ValueError(f"padding_config must be one triple (low, high, interior) an axis of "
-                         f"{x.shape}, got {config}")
+        raise ValueError("padding_config must have one triple (low, high, interior) for each axis "
+                         f"of shape {x.shape}, got {config}")
     if x.value.type.dtype is not value.value.type.dtype:
-        raise TypeError(f"pad: operand and padding_value must have one dtype, got {x.value.type} "
-                        f"and {value.value.type}")
+        raise TypeError("pad: operand and padding_value must have the same dtype, got "
+                        f"{x.value.type} and {value.value.type}")
     if value.shape:
         raise ValueError(f"pad: padding_value must be a scalar, got {value.value.type}")
     if any(i < 0 for _, _, i in config):
-        raise ValueError(f"pad: what is added between elements is not negative, got {config}")
+        raise ValueError(f"pad: interior padding must not be negative, got padding_config {config}")
     shape = [low + high + n + max(n - 1, 0) * i
              for n, (low, high, i) in zip(x.shape, config, strict=True)]
     if min(shape, default=0) < 0:
-        raise ValueError(f"pad: {config} take away more than {x.value.type} has")
+        raise ValueError(f"pad: padding_config {config} removes more elements than {x.value.type} "
+                         "has")
     low, high, interior = tuple(zip(*config, strict=True)) if config else ((), (), ())
     return weakly(emit(ops.pad, x, value, low=low, high=high, interior=interior), x.weak)
 
@@ -530,7 +536,7 @@ def broadcasted_iota(dtype: DTypeLike, shape: Sequence[int], dimension: int, *,
     at_home("broadcasted_iota", out_sharding)
     kind = dtype_of("iota", dtype)
     if not kind.is_numeric:
-        raise TypeError(f"iota: counts in numbers, got dtype {kind}")
+        raise TypeError(f"iota: dtype must be numeric, got {kind}")
     made = ints("iota shape", shape)
     if any(n < 0 for n in made):
         raise TypeError(f"iota: sizes must not be negative, got {made}")
@@ -562,7 +568,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     Array([ 1, -1], dtype=int32)
     """
     if new_dtype is None:
-        raise ValueError("convert_element_type: a dtype is wanted, got None")
+        raise ValueError("convert_element_type: new_dtype must be a dtype, got None")
     x = tracer("convert_element_type", operand)
     if is_extended(as_dtype(new_dtype)):
         if as_dtype(new_dtype) == x.dtype:

@@ -78,8 +78,8 @@ def agreed_dtype(name: str, found: Sequence[tuple[DType, bool]]) -> DType:
     if all(d is first for d, _ in found):
         return first
     listed = ", ".join([d.name if d.is_key else d.numpy.name for d, _ in found])
-    raise TypeError(f"lax.{name}: operands must have one dtype, got {listed}; convert them first, "
-                    "or use the function of xfront.numpy, which promotes")
+    raise TypeError(f"lax.{name}: operands must have the same dtype, got {listed}; convert them "
+                    "first, or use the function of xfront.numpy, which promotes")
 
 
 def common_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -91,7 +91,7 @@ def common_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...
     if not arrays:
         return ()
     if len({len(s) for s in arrays}) > 1:
-        raise TypeError(f"lax.{name}: arrays must have as many axes, got shapes "
+        raise TypeError(f"lax.{name}: arrays must have the same number of axes, got shapes "
                         f"{', '.join(map(str, shapes))}; add axes with lax.expand_dims")
     result = []
     for sizes in zip(*arrays, strict=True):

@@ -77,15 +77,17 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
     (1, 4, 2, 8)
     """
     if implementation not in (None, "xla", "cudnn"):
-        raise ValueError(f"dot_product_attention: there is no implementation {implementation!r}")
+        raise ValueError("dot_product_attention: implementation must be None, 'xla' or 'cudnn', "
+                         f"got {implementation!r}")
     q, k, v = [operand("dot_product_attention", x) for x in (query, key, value)]
     shape = q.shape
     if q.ndim == 3:
         q, k, v = [emit(ops.reshape, x, shape=(1, *x.shape)) for x in (q, k, v)]
     if not (q.ndim == k.ndim == v.ndim == 4 and k.shape == v.shape and q.shape[0] == k.shape[0]
             and q.shape[3] == k.shape[3] and q.shape[2] % k.shape[2] == 0):
-        raise ValueError(f"dot_product_attention: query {shape}, key {np.shape(key)} and value "
-                         f"{np.shape(value)} do not fit")
+        raise ValueError("dot_product_attention: query must be [batch, time, heads, size] and key "
+                         "and value [batch, source, key_heads, size], where key_heads divides "
+                         f"heads, got shapes {shape}, {np.shape(key)} and {np.shape(value)}")
     batch, t, heads, features = q.shape
     s, groups = k.shape[1], k.shape[2]
     if groups != heads:
@@ -224,8 +226,8 @@ def _below(lengths: Any, shape: tuple[int, ...], axis: int, first: Any = None) -
     """Whether a position along an axis, counted from `first`, is below its sequence's length."""
     own = convert(operand("seq_lengths", lengths), dtypes.i32)
     if own.shape != shape[:1]:
-        raise ValueError(f"dot_product_attention: sequence lengths must be one each batch element "
-                         f"({shape[0]}), got {own.shape}")
+        raise ValueError("dot_product_attention: sequence lengths must be a vector with one entry "
+                         f"for each of the {shape[0]} batch elements, got shape {own.shape}")
     wide = emit(ops.broadcast_in_dim, own, shape=shape, dims=(0,))
     places = _places(shape, axis)
     return compare(ops.lt, places if first is None else add(places, first), wide)

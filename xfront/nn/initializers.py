@@ -162,8 +162,8 @@ def _axes(axes: Axes, shape: tuple[int, ...]) -> list[int]:
     listed, ndim = [axes] if isinstance(axes, int) else list(axes), len(shape)
     for a in listed:
         if not -ndim <= a < ndim:
-            raise ValueError(f"weights of shape {shape} have no axis {a}: say by in_axis, out_axis "
-                             "and batch_axis which axes are inputs, outputs and neither")
+            raise ValueError(f"weights of shape {shape} have no axis {a}; in_axis, out_axis and "
+                             "batch_axis must name axes of the weights")
     return [a % ndim for a in listed]
 
 
@@ -207,7 +207,7 @@ def variance_scaling(scale: ArrayLike, mode: str, distribution: str, in_axis: Ax
         fans = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2,
                 "fan_geo_avg": math.sqrt(fan_in * fan_out)}
         if mode not in fans:
-            raise ValueError(f"variance_scaling: there is no mode {mode!r}, only {list(fans)}")
+            raise ValueError(f"variance_scaling: mode must be one of {list(fans)}, got {mode!r}")
         variance = np.asarray(scale / fans[mode], np.float64)
         if distribution == "normal":
             return _scaled(random.normal(key, shape, kind), np.sqrt(variance))
@@ -222,7 +222,8 @@ def variance_scaling(scale: ArrayLike, mode: str, distribution: str, in_axis: Ax
             # a normal variable cut at two deviations has this standard deviation
             deviation = np.sqrt(variance) / 0.87962566103423978
             return _scaled(random.truncated_normal(key, -2, 2, shape, kind), deviation)
-        raise ValueError(f"variance_scaling: there is no distribution {distribution!r}")
+        raise ValueError("variance_scaling: distribution must be 'normal', 'truncated_normal' or "
+                         f"'uniform', got {distribution!r}")
 
     return init
 
@@ -306,7 +307,7 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike |
 
         kind, shape = _dtype(dtype), tuple(shape)
         if len(shape) < 2:
-            raise ValueError(f"orthogonal: two axes are needed, got shape {shape}")
+            raise ValueError(f"orthogonal: the shape must have at least two axes, got {shape}")
         columns = shape[column_axis]
         rows = math.prod(shape) // columns
         wide = (rows, columns) if rows > columns else (columns, rows)
@@ -345,9 +346,10 @@ def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DType
         at_home("initializers.delta_orthogonal", out_sharding)
         kind, shape = _dtype(dtype), tuple(shape)
         if len(shape) not in (3, 4, 5):
-            raise ValueError(f"delta_orthogonal: 3, 4 or 5 axes are needed, got shape {shape}")
+            raise ValueError(f"delta_orthogonal: the shape must have 3, 4 or 5 axes, got {shape}")
         if shape[-1] < shape[-2]:
-            raise ValueError(f"delta_orthogonal: more inputs than outputs in shape {shape}")
+            raise ValueError("delta_orthogonal: the last axis (outputs) must be at least as large "
+                             f"as the one before it (inputs), got shape {shape}")
         matrix = orthogonal(scale, column_axis, kind)(key, shape[-2:])
         block = lax.reshape(matrix, (*[1] * (len(shape) - 2), *shape[-2:]))
         middle = [((n - 1) // 2, n - 1 - (n - 1) // 2, 0) for n in shape[:-2]]

@@ -38,13 +38,13 @@ def scaled_matmul(lhs: ArrayLike, rhs: ArrayLike, lhs_scales: ArrayLike, rhs_sca
     x, y, of_x, of_y = [operand("scaled_matmul", v) for v in (lhs, rhs, lhs_scales, rhs_scales)]
     shapes = f"lhs {x.shape}, rhs {y.shape}, scales {of_x.shape} and {of_y.shape}"
     if {v.ndim for v in (x, y, of_x, of_y)} != {3}:
-        raise ValueError(f"scaled_matmul: all arrays have three axes, got {shapes}")
+        raise ValueError(f"scaled_matmul: all arrays must have three axes, got shapes {shapes}")
     if (x.shape[::2] != y.shape[::2] or of_x.shape[:2] != x.shape[:2]
             or of_y.shape[:2] != y.shape[:2] or of_x.shape[2] != of_y.shape[2]
             or not of_x.shape[2] or x.shape[2] % of_x.shape[2]):
-        raise ValueError(f"scaled_matmul: the shapes do not fit: {shapes}. lhs is [batch, m, k], "
-                         "rhs [batch, n, k], the scales [batch, m, blocks] and [batch, n, blocks], "
-                         "where blocks divides k")
+        raise ValueError("scaled_matmul: lhs must be [batch, m, k], rhs [batch, n, k], and the "
+                         "scales [batch, m, blocks] and [batch, n, blocks], where blocks divides "
+                         f"k, got shapes {shapes}")
     made = emit(ops.dot_general, _scaled(x, of_x), _scaled(y, of_y), contract=((2,), (2,)),
                 batch=((0,), (0,)), precision=precision_attr("highest"), preferred=None)
     return convert(made, from_numpy(requested_dtype("scaled_matmul", preferred_element_type)))

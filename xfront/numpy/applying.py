@@ -26,7 +26,7 @@ def _parse(signature: str) -> tuple[list[Core], list[Core]]:
     """Core dimensions of the arguments and results of `(n,m),(m)->(n)`."""
     text = "".join(signature.split())
     if not _SIGNATURE.match(text):
-        raise ValueError(f"not a valid gufunc signature: {signature}")
+        raise ValueError(f"vectorize: not a valid gufunc signature: {signature}")
 
     def side(part: str) -> list[Core]:
         return [tuple([d for d in term.strip("()").split(",") if d])
@@ -55,7 +55,7 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Collection[int | str] = (
         raise TypeError("jax.numpy.vectorize can only exclude integer or string arguments, but "
                         f"excluded={set(excluded)!r}")
     if any(isinstance(e, int) and e < 0 for e in excluded):
-        raise ValueError(f"excluded={set(excluded)!r} contains negative numbers")
+        raise ValueError(f"vectorize: excluded={set(excluded)!r} contains negative numbers")
     cores = None if signature is None else _parse(signature)
 
     @front_door_of(pyfunc)
@@ -204,7 +204,9 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Sequenc
         if made.ndim == x.ndim - 1:
             made = expand_dims(made, normalize_axis("apply_over_axes", axis, x.ndim))
         elif made.ndim != x.ndim:
-            raise ValueError("function is not returning an array of the correct shape")
+            raise ValueError("apply_over_axes: function is not returning an array of the correct "
+                             f"shape: it must have {x.ndim} or {x.ndim - 1} axes, got shape "
+                             f"{made.shape}")
         x = made
     return x
 
@@ -233,8 +235,8 @@ def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike], funclist: Seq
     if len(given) == n:
         given.append(0)
     elif len(given) != n + 1:
-        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected; "
-                         f"got {len(given)}")
+        raise ValueError(f"piecewise: with {n} condition(s), either {n} or {n + 1} functions are "
+                         f"expected; got {len(given)}")
 
     def value(function: Any) -> Any:
         made = function(x, *args, **kw) if callable(function) else function

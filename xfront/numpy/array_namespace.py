@@ -61,7 +61,7 @@ class ArrayNamespaceInfo:
                  kind if isinstance(kind, tuple) else (kind,))
         for option in kinds:
             if option not in _KINDS:
-                raise ValueError(f"dtypes: {option!r} is no kind of dtypes; {sorted(_KINDS)} are")
+                raise ValueError(f"dtypes: kind must be one of {sorted(_KINDS)}, got {option!r}")
         names = [name for option in kinds for name in _KINDS[option]]
         found = {name: SCALAR_TYPES[name].dtype for name in names}
         return {name: dtype for name, dtype in found.items()
@@ -69,7 +69,7 @@ class ArrayNamespaceInfo:
 
     def _known(self, device: Any) -> None:
         if device not in self.devices():
-            raise ValueError(f"there is no device {device!r}; there are {self.devices()}")
+            raise ValueError(f"device must be one of {self.devices()}, got {device!r}")
 
 
 __all__ = ["ArrayNamespaceInfo"]

@@ -235,8 +235,8 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Precis
 
 def _core(name: str, x: Tracer, n: int) -> None:
     if x.ndim < n:
-        raise ValueError(f"{name}: input with shape {x.shape} does not have enough dimensions: "
-                         f"{n} are needed")
+        raise ValueError(f"{name}: input with shape {x.shape} does not have enough dimensions: at "
+                         f"least {n} are needed")
 
 
 @eager

@@ -45,7 +45,8 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
     else:
         w = operand("bincount", weights)
         if w.shape != x.shape:
-            raise ValueError(f"bincount: weights must have x's shape {x.shape}, got {w.shape}")
+            raise ValueError(f"bincount: weights must have the shape of x, {x.shape}, got "
+                             f"{w.shape}")
     zeros = x.home.literal(np.zeros((), w.dtype), (length,))
     return AtIndex(zeros, x).add(w, mode="drop")
 
@@ -74,7 +75,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
     if np.ndim(x) != 1:
         raise ValueError(f"bincount: only 1-dimensional input is supported, got {np.ndim(x)} axes")
     if length is None:
-        known = known_values("bincount", x, "give `length`, the size of its result, while tracing")
+        known = known_values("bincount", x, "pass `length`, the size of its result, while tracing")
         length = max(index_of(minlength, "minlength"), int(known.max()) + 1 if known.size else 0)
     return _bincount(x, weights, int(length))
 
@@ -195,8 +196,8 @@ def _histogram(a: Any, n: int | None, edges: Any, bounds: Any, weights: Any, den
     else:
         x, w = promote_inexact("histogram", a, weights)
         if x.shape != w.shape:
-            raise ValueError("weights should have the same shape as a: got "
-                             f"{w.shape} for {x.shape}")
+            raise ValueError(f"histogram: weights should have the same shape as a, {x.shape}, got "
+                             f"{w.shape}")
     edges = _edges(x, edges if n is None else n, bounds)
     x, w = shaped(x, (x.size,)), shaped(w, (w.size,))
     size = edges.size
@@ -287,11 +288,11 @@ def histogramdd(sample: ArrayLike | Sequence[ArrayLike], bins: int | Sequence[in
     d = sample.shape[1]
     listed = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
     if len(listed) != d:
-        raise ValueError("should be a bin for each dimension: got "
+        raise ValueError("histogramdd: there should be a bin for each dimension: got "
                          f"{len(listed)} bins for {d} dimensions")
     if range is not None and len(range) != d:
-        raise ValueError(f"For sample dimension {d}, a sequence of {d} ranges is needed, got "
-                         f"{len(range)}")
+        raise ValueError(f"histogramdd: For sample dimension {d}, range must be a sequence of {d} "
+                         f"ranges, got {len(range)}")
     pairs = [_split_bins(b) for b in listed]
     counts, edges = _histogramdd(sample, tuple([n for n, _ in pairs]), [e for _, e in pairs], range,
                                  weights, bool(density))

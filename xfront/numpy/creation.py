@@ -78,7 +78,8 @@ def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order:
            [3, 4]], dtype=int32)
     """
     if order not in (None, "K", "C"):
-        raise NotImplementedError(f"array: order={order!r} is not supported, arrays have one order")
+        raise NotImplementedError(f"array: order={order!r} is not supported, since arrays have no "
+                                  "memory order; leave it out")
     made = _array(object, dtype if dtype is None else requested_dtype("array", dtype), copy)
     if made.ndim < ndmin:
         from .manipulation import reshape  # late: only this needs it
@@ -118,7 +119,8 @@ def place_of(name: str, device: DeviceLike, out_sharding: ShardingLike) -> Any:
     """Where a new array goes: `device` or `out_sharding`, whichever is given. Raises: ValueError
     for both."""
     if device is not None and out_sharding is not None:
-        raise ValueError(f"{name}: device and out_sharding both say where the array goes; give one")
+        raise ValueError(f"{name}: device and out_sharding cannot both be given, since each says "
+                         "where the array goes")
     found = out_sharding if device is None else device
     if type(found).__name__ == "PartitionSpec":
         from ..sharding.context import as_sharding  # late: needed for specs only
@@ -147,7 +149,7 @@ def _array(x: Any, dtype: Any, copy: bool) -> Any:
         return binding.copy_array(x) if copy else x
     if kind is KeyArray:
         if dtype is not None and dtype != x.dtype:
-            raise TypeError(f"keys of dtype {x.dtype} do not become {dtype}")
+            raise TypeError(f"keys of dtype {x.dtype} cannot be converted to {dtype}")
         return x
     if kind in SCALARS:
         return constant(x, dtype, kind is not bool and dtype is None)
@@ -156,7 +158,7 @@ def _array(x: Any, dtype: Any, copy: bool) -> Any:
     if kind is list or kind is tuple or isinstance(x, (list, tuple)):
         return _from_sequence(x, dtype)
     if x is None:
-        raise ValueError("None is not a valid value of an array; write nan, or leave it out")
+        raise ValueError("None is not a valid value of an array; use nan, or leave it out")
     return constant(_host(x, dtype), dtype, False)
 
 
@@ -172,7 +174,8 @@ def _host(x: Any, dtype: Any) -> np.ndarray:
 def constant(value: Any, dtype: Any, weak: bool) -> Any:
     """A value on the host as an array, or as a literal of the current trace."""
     if isinstance(dtype, KeyDType):
-        raise TypeError(f"values do not become keys of dtype {dtype}; see random.wrap_key_data")
+        raise TypeError(f"values cannot be converted to keys of dtype {dtype}; use "
+                        "random.wrap_key_data")
     if dtype is None:
         made = binding.host_array(value)
     elif isinstance(value, (np.ndarray, np.generic)):
@@ -206,7 +209,7 @@ def _from_sequence(x: Any, dtype: Any) -> Any:
             value = np.array(x, dtype)
         return constant(value, dtype, False)
     if type(None) in kinds:
-        raise ValueError("None is not a valid value of an array; write nan, or leave it out")
+        raise ValueError("None is not a valid value of an array; use nan, or leave it out")
     if any(issubclass(k, binding.Array) or hasattr(k, "__jax_array__") for k in kinds):
         return _stacked(x, dtype)
     if dtype is None:
@@ -236,7 +239,8 @@ def _stacked(x: Any, dtype: Any) -> Any:
     shapes = {i.shape for i in items}
     if len(shapes) > 1:
         listed = ", ".join(map(str, sorted(shapes)))
-        raise ValueError(f"array: items of one level must have one shape, got {listed}")
+        raise ValueError("array: nested items must all have the same shape at each level, got "
+                         f"{listed}")
     made = stack(items)
     return made if dtype is None and not _is_weak(made) else astype(
         made, made.dtype if dtype is None else dtype)
@@ -264,7 +268,7 @@ def _converted(x: Any, dtype: Any) -> Any:
     own = x.value.type.dtype
     if is_extended(dtype):
         if not own.is_key or x.dtype != dtype:
-            raise TypeError(f"{x.dtype} does not become {dtype}")
+            raise TypeError(f"{x.dtype} cannot be converted to {dtype}")
         return x
     wanted = from_numpy(dtype)
     if own.is_complex and not wanted.is_complex and wanted is not ir_dtypes.bool_:
@@ -334,7 +338,8 @@ def sizes(name: str, shape: Any) -> tuple[int, ...]:
             except TypeError:
                 if type(d) is Tracer:
                     raise
-                raise TypeError(f"{name}: a shape holds known integers, got {shape!r}") from None
+                raise TypeError(f"{name}: a shape must consist of integers known while tracing, "
+                                f"got {shape!r}") from None
         if d < 0:
             raise TypeError(f"{name}: every size in a shape must be nonnegative, got {shape!r}")
         made.append(d)
@@ -426,8 +431,8 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
 def _number(value: Any, dtype: Any) -> np.ndarray:
     """A Python number in a dtype. Raises: TypeError for a complex one in a real dtype."""
     if type(value) is complex and dtype.kind not in "cb":
-        raise TypeError(f"{value} has an imaginary part, which {dtype} does not hold; write "
-                        f"{value}.real")
+        raise TypeError(f"{value} has an imaginary part, which dtype {dtype} cannot hold; take its "
+                        "real part first")
     with np.errstate(all="ignore"):
         return binding.host_array(value).astype(dtype)
 
@@ -568,7 +573,7 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
     >>> jnp.asarray(list(n * n for n in range(4)))
     Array([0, 1, 4, 9], dtype=int32)
     """
-    raise NotImplementedError("fromiter is not supported: write asarray(list(iterable))")
+    raise NotImplementedError("fromiter is not supported; use asarray(list(iterable))")
 
 
 def fromfile(*args: Any, **kwargs: Any) -> Any:
@@ -580,7 +585,7 @@ def fromfile(*args: Any, **kwargs: Any) -> Any:
     ...     jnp.asarray(np.fromfile(file.name, np.float32))
     Array([0., 1., 2.], dtype=float32)
     """
-    raise NotImplementedError("fromfile is not supported: write asarray(numpy.fromfile(...))")
+    raise NotImplementedError("fromfile is not supported; use asarray(numpy.fromfile(...))")
 
 
 def from_dlpack(x: ArrayLike, /, *, device: DeviceLike = None, copy: bool | None = None) -> Array:
@@ -600,8 +605,8 @@ def from_dlpack(x: ArrayLike, /, *, device: DeviceLike = None, copy: bool | None
     if narrow == made.dtype:
         return made
     if copy is False:
-        raise ValueError(f"from_dlpack: copy=False, but {made.dtype} becomes {narrow}: 64-bit "
-                         "dtypes are off")
+        raise ValueError(f"from_dlpack: copy=False was given, but {made.dtype} must be converted "
+                         f"to {narrow}, because 64-bit dtypes are off (jax_enable_x64)")
     return asarray(binding.to_numpy(made).astype(narrow), device=device)
 
 

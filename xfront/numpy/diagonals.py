@@ -88,10 +88,11 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     """
     x = operand("diagonal", a)
     if x.ndim < 2:
-        raise ValueError("diagonal requires an array of at least two dimensions.")
+        raise ValueError("diagonal requires an array of at least two dimensions, got shape "
+                         f"{x.shape}.")
     i, j = (normalize_axis("diagonal", axis, x.ndim) for axis in (axis1, axis2))
     if i == j:
-        raise ValueError("diagonal: axis1 and axis2 cannot be the same")
+        raise ValueError(f"diagonal: axis1 and axis2 cannot be the same, got {axis1} and {axis2}")
     return _diagonal(as_tracer(moveaxis(x, (i, j), (-2, -1))), offset)
 
 
@@ -210,9 +211,10 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
         raise NotImplementedError("fill_diagonal: wrap=True is not supported, use wrap=False")
     shape = getattr(array_like("fill_diagonal", a), "shape", ())
     if len(shape) < 2:
-        raise ValueError("array must be at least 2-d")
+        raise ValueError(f"fill_diagonal: array must be at least 2-d, got shape {shape}")
     if len(shape) > 2 and len(set(shape)) > 1:
-        raise ValueError("All dimensions of input must be of equal length")
+        raise ValueError("fill_diagonal: All dimensions of input must be of equal length, got "
+                         f"shape {shape}")
     return _fill_diagonal(a, val)
 
 

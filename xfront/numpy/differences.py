@@ -50,7 +50,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
     """
     x = operand("diff", a)
     if n < 0:
-        raise ValueError(f"order must be non-negative but got {n}")
+        raise ValueError(f"diff: order must be non-negative but got {n}")
     if not x.ndim:
         raise ValueError("diff requires input that is at least one dimensional; got "
                          f"{x.value.type}")
@@ -191,14 +191,15 @@ def gradient(f: ArrayLike, *varargs: ArrayLike | Sequence[ArrayLike], axis: Axis
         axis if isinstance(axis, (tuple, list)) else (axis,))
     axes = tuple([normalize_axis("gradient", i, len(shape)) for i in listed])
     if any(shape[i] < 2 for i in axes):
-        raise ValueError("Shape of array too small to calculate a numerical gradient, at least 2 "
-                         f"elements are required; got {shape}")
+        raise ValueError("gradient: Shape of array too small to calculate a numerical gradient, at "
+                         f"least 2 elements along each axis are required; got {shape}")
     if len(varargs) <= 1:
         spacing = list(varargs) * len(axes)
     elif len(varargs) == len(axes):
         spacing = list(varargs)
     else:
-        raise TypeError(f"Invalid number of spacing arguments {len(varargs)} for axis={axis}")
+        raise TypeError(f"gradient: Invalid number of spacing arguments {len(varargs)} for "
+                        f"axis={axis}; give one, or one for each of {len(axes)} axes")
     made: list[Array] = list(_gradient(f, spacing, axes))
     return made[0] if len(axes) == 1 else made
 
@@ -308,13 +309,13 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike | str | N
     x, xp, fp = (array_like("interp", v) for v in (x, xp, fp))
     shapes = [np.shape(v) if not hasattr(v, "shape") else v.shape for v in (xp, fp)]
     if shapes[0] != shapes[1] or len(shapes[0]) != 1:
-        raise ValueError("xp and fp must be one-dimensional arrays of equal size, got shapes "
-                         f"{shapes[0]} and {shapes[1]}")
+        raise ValueError("interp: xp and fp must be one-dimensional arrays of equal size, got "
+                         f"shapes {shapes[0]} and {shapes[1]}")
     extend = []
     for given in (left, right):
         if isinstance(given, str) and given != "extrapolate":
-            raise ValueError(f"the only valid string for left and right is 'extrapolate', got "
-                             f"{given!r}")
+            raise ValueError("interp: the only valid string for left and right is 'extrapolate', "
+                             f"got {given!r}")
         extend.append(isinstance(given, str))
     return _interp(x, xp, fp, None if extend[0] else left, None if extend[1] else right, period,
                    *extend)

@@ -115,14 +115,14 @@ def delete(arr: ArrayLike, obj: slice | ArrayLike | Sequence[int], axis: int | N
         obj = array_like("delete", obj)
         if assume_unique_indices and getattr(obj, "ndim", 0) and obj.dtype.kind != "b":
             return _delete_unique(arr, obj, at)
-        gone = known_values("delete", obj, "give assume_unique_indices=True for an array of "
-                                           "different positions")
+        gone = known_values("delete", obj, "pass assume_unique_indices=True for an array of "
+                                           "distinct positions")
         if gone.dtype.kind not in "biu":
             raise TypeError(f"delete: positions must be integers or bools, got {gone.dtype}")
         if not gone.ndim:
             gone = np.asarray(_position(int(gone), size))
         elif gone.dtype.kind == "b" and gone.shape != (size,):
-            raise ValueError(f"delete: a mask needs the shape of the axis, ({size},), got "
+            raise ValueError(f"delete: a mask must have the shape ({size},) of the axis, got "
                              f"{gone.shape}")
     kept = np.delete(np.arange(size, dtype=np.int64), gone)
     return _keep(arr, kept.tobytes(), at)
@@ -227,7 +227,8 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
     x = operand("resize", a)
     shape = dims_of("resize", new_shape)
     if any(d < 0 for d in shape):
-        raise ValueError(f"all elements of `new_shape` must be non-negative, got {new_shape}")
+        raise ValueError("resize: all elements of `new_shape` must be non-negative, got "
+                         f"{new_shape}")
     size, wanted = x.size, math.prod(shape)
     if not size or not wanted:
         return x.home.literal(np.zeros((), x.dtype), shape, x.weak)
@@ -249,7 +250,8 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: AxisLike = None) -> Arra
     if not isinstance(trim, str) or not trim or set(trim.lower()) - set("fb"):
         raise ValueError(f"trim_zeros: trim must be 'f', 'b' or 'fb', got {trim!r}")
     filt = array_like("trim_zeros", filt)
-    values = known_values("trim_zeros", filt, "the size of its result depends on the values")
+    values = known_values("trim_zeros", filt, "the size of the result depends on them, so call it "
+                                              "outside the traced function")
     axes = range(values.ndim) if axis is None else (
         [normalize_axis("trim_zeros", i, values.ndim)
          for i in (axis if isinstance(axis, (tuple, list)) else (axis,))])

@@ -33,7 +33,7 @@ def _terms(subscripts: str) -> tuple[tuple[Labels, ...], Labels | None]:
         made: list[Hashable] = [*before, *([...] if dots else []), *after]
         wrong = [c for c in made if isinstance(c, str) and not c.isalnum()]
         if wrong:
-            raise ValueError(f"einsum: character {wrong[0]!r} of {subscripts!r} is no letter or "
+            raise ValueError(f"einsum: character {wrong[0]!r} of {subscripts!r} is not a letter or "
                              "digit")
         return tuple(made)
 
@@ -82,7 +82,8 @@ def _resolve(terms: tuple[Labels, ...], result: Labels | None, shapes: tuple[tup
         made = _written_out(result, widest)
     for one in made:
         if one not in sizes:
-            raise ValueError(f"Output character {_name(one)!r} did not appear in the input")
+            raise ValueError(f"Output character {_name(one)!r} did not appear in the input "
+                             "subscripts of einsum")
         if made.count(one) > 1:
             raise ValueError(f"Output character {_name(one)!r} appeared more than once in the "
                              "output.")

@@ -142,7 +142,8 @@ def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: Arr
         raise TypeError("clip: an array is required")
     given = [v for v in (arr, min, max) if v is not None]
     if any(ir_dtype(array_like("clip", v))[0].is_complex for v in given):
-        raise ValueError("clip: complex values have no order that clips; use real() or imag()")
+        raise ValueError("clip: complex values have no order to clip by; clip real(x) and imag(x) "
+                         "instead")
     x = operand("clip", arr)
     if min is not None:
         x = maximum(x, min)

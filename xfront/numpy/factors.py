@@ -138,7 +138,8 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
         vectors, taus = emit(ops.geqrf, x)
         return QRResult(lax.transposed(vectors), taus)
     if mode not in ("reduced", "complete", "r", "full"):
-        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+        raise ValueError(f"Unsupported QR decomposition mode '{mode}': it must be 'reduced', "
+                         "'complete', 'r' or 'full'")
     q, r = lax.qr(x, full_matrices=mode == "complete")
     return r if mode == "r" else QRResult(q, r)
 
@@ -292,10 +293,10 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     lax.matrices("solve", a, square=True)
     if b.ndim == 0 or (b.ndim < 2 and b.shape[0] != a.shape[-1]) or (
             b.ndim >= 2 and b.shape[-2] != a.shape[-1]):
-        hint = ("; a batch of vectors is solve(a, b[..., None])[..., 0]"
+        hint = ("; for a batch of vectors write solve(a, b[..., None])[..., 0]"
                 if b.ndim == a.ndim - 1 > 1 else "")
-        raise ValueError(f"solve: shapes {a.shape} and {b.shape} do not fit: b must be a vector of "
-                         f"{a.shape[-1]} elements or matrices of as many rows{hint}")
+        raise ValueError(f"solve: b must be a vector of {a.shape[-1]} elements or have matrices of "
+                         f"{a.shape[-1]} rows, got shapes {a.shape} and {b.shape}{hint}")
     vector = b.ndim == 1
     check_ranks("solve", a.shape, b.shape, cores=(2, 1 if vector else 2))
     if vector:
@@ -355,8 +356,8 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
 def _lstsq(a: Any, b: Any, rcond: float | None) -> Any:
     a, b = promote_inexact("lstsq", a, b)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
-        raise ValueError(f"lstsq: takes a matrix and a vector or a matrix of as many rows, got "
-                         f"{a.shape} and {b.shape}")
+        raise ValueError("lstsq takes a matrix a, and for b a vector or a matrix with the same "
+                         f"number of rows, got shapes {a.shape} and {b.shape}")
     columns = expand_dims(b, -1) if b.ndim == 1 else b
     m, n = a.shape
     u, s, vh = [as_tracer(v) for v in lax.svd(a, full_matrices=False)]
@@ -527,8 +528,8 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     x = matrices("slogdet", a, square=True)
     if method == "qr":
         if x.value.type.dtype.is_complex:
-            raise NotImplementedError("slogdet: method='qr' takes real matrices, got "
-                                      f"{x.value.type}; write method='lu'")
+            raise NotImplementedError("slogdet: method='qr' only takes real matrices, got "
+                                      f"{x.value.type}; use method='lu'")
         return SlogdetResult(*_slogdet_qr(x))
     values, parity = _factored(x)
     return SlogdetResult(multiply(parity, prod(sign(values), -1)), sum(log(absolute(values)), -1))
@@ -564,7 +565,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     (x,) = promote_inexact("tensorinv", a)
     ind = index_of(ind)
     if ind <= 0:
-        raise ValueError(f"ind must be a positive integer; got {ind=}")
+        raise ValueError(f"tensorinv: ind must be a positive integer; got {ind=}")
     rows, columns = x.shape[:ind], x.shape[ind:]
     made = inv(reshape(x, (math.prod(rows), math.prod(columns))))
     return reshape(made, (*columns, *rows))
@@ -582,8 +583,8 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None)
         a = moveaxis(a, axes, tuple(range(a.ndim - len(axes), a.ndim)))
     wanted = a.shape[b.ndim:]
     if a.shape[:b.ndim] != b.shape or math.prod(wanted) != b.value.type.size:
-        raise ValueError(f"tensorsolve: shapes {a.shape} and {b.shape} do not fit: after b's axes "
-                         "come as many elements as b has")
+        raise ValueError("tensorsolve: a must have the shape of b followed by axes with b's number "
+                         f"of elements in all, got shapes {a.shape} and {b.shape}")
     return reshape(solve(reshape(a, (b.value.type.size, math.prod(wanted))), ravel(b)), wanted)
 
 

@@ -73,7 +73,8 @@ def _transform(name: str, kind: str, a: Any, sizes: Any, axes: Any, norm: Any) -
         if kind == "irfft":
             sizes[-1] = max(0, 2 * (sizes[-1] - 1))
     elif len(sizes) != len(axes):
-        raise ValueError(f"{name}: s and axes must have as many elements, got {sizes} and {axes}")
+        raise ValueError(f"{name}: s and axes must have the same number of elements, got {sizes} "
+                         f"and {axes}")
     lengths = tuple([index_of(n, "size") for n in sizes])
     if min(lengths) < 1:
         raise ValueError(f"{full}: sizes should be positive, got {lengths}")
@@ -272,12 +273,13 @@ def irfft2(a: ArrayLike, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: 
 def _frequencies(name: str, places: np.ndarray, n: int, d: Any, dtype: Any) -> Any:
     wanted = default_float() if dtype is None else from_numpy(requested_dtype(name, dtype))
     if not wanted.is_float:
-        raise ValueError(f"dtype must be a floating dtype, got {dtype}")
+        raise ValueError(f"fftfreq and rfftfreq: dtype must be a floating dtype, got {dtype}")
     step = convert(operand(name, d), wanted)
     if not places.size:
         return step.home.literal(np.zeros((), wanted.numpy), (0,))
     if step.ndim:
-        raise ValueError("The d argument of jnp.fft.fftfreq only takes a single value")
+        raise ValueError("The d argument of jnp.fft.fftfreq only takes a single value, got shape "
+                         f"{step.shape}")
     span = emit(ops.mul, step, step.home.literal(np.asarray(n, wanted.numpy), ()))
     made = step.home.lift(places.astype(wanted.numpy))
     return emit(ops.div, made, emit(ops.broadcast_in_dim, span, shape=places.shape, dims=()))
@@ -285,7 +287,7 @@ def _frequencies(name: str, places: np.ndarray, n: int, d: Any, dtype: Any) -> A
 
 def _points(n: Any) -> int:
     if isinstance(n, (list, tuple)):
-        raise ValueError("n should be an integer: it is one number")
+        raise ValueError(f"The n argument of jnp.fft.fftfreq should be an integer, got {n!r}")
     return index_of(n, "n")
 
 

@@ -14,7 +14,7 @@ def _range(s: slice) -> Any:
     s = _known_slice(s)
     start, step = 0 if s.start is None else s.start, 1 if s.step is None else s.step
     if s.stop is None:
-        raise ValueError(f"r_ and c_: a range needs an end, got {s}")
+        raise ValueError(f"r_ and c_: a slice needs a stop, got {s}")
     if isinstance(step, complex):
         return linspace(start, s.stop, int(abs(step)))
     return arange(start, s.stop, step)
@@ -74,8 +74,8 @@ def _directive(text: str, axis: int, ndim: int, start: int) -> tuple[int, int, i
     except ValueError:
         given = []
     if not 0 < len(given) <= 3:
-        raise ValueError(f"could not understand directive {text!r}: write 'axis', 'axis,ndim' or "
-                         "'axis,ndim,start' in integers")
+        raise ValueError(f"r_ and c_: could not understand directive {text!r}: write 'axis', "
+                         "'axis,ndim' or 'axis,ndim,start' in integers")
     axis, ndim, start = *given, *(axis, ndim, start)[len(given):]
     return axis, ndim, start
 

@@ -48,7 +48,8 @@ def write(x: Any, index: Any, y: Any, how: str, mode: str | None, indices_are_so
           unique_indices: bool, wrap: bool) -> Any:
     """`x` with `y` set, added, ... at an index."""
     if mode not in WRITE_MODES:
-        raise ValueError(f"mode of writing is one of {[m for m in WRITE_MODES if m]}, got {mode!r}")
+        raise ValueError(f"the mode of an update must be one of {[m for m in WRITE_MODES if m]}, "
+                         f"got {mode!r}")
     if isinstance(y, (list, tuple)):
         from .creation import asarray  # late: loaded on first use
 
@@ -73,9 +74,9 @@ def _warn_of_loss(x: Any, y: Any, how: str) -> None:
     """Warn where the array's dtype cannot hold the result of the update."""
     own, dtype = ir_dtype(y)[0], ir_dtype(x)[0]
     if own is not dtype and _meeting(x, y, how) is not dtype:
-        warn(f"scatter inputs have incompatible types: at[].{how} has values of dtype "
-             f"{own.numpy}, which the array's {dtype.numpy} does not hold without loss, and "
-             f"converts the result to it; write value.astype({dtype.numpy}) to do so knowingly",
+        warn(f"scatter inputs have incompatible types: at[].{how} was given values of dtype "
+             f"{own.numpy}, which the array's dtype {dtype.numpy} cannot hold without loss, so the "
+             f"result is converted to it; write value.astype({dtype.numpy}) to convert explicitly",
              FutureWarning)
 
 
@@ -113,11 +114,11 @@ def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, flags: Flags) -
     if how == "set":
         inner = dtype                      # the elements that stay are not converted
     elif dtype.is_key:
-        raise TypeError(f"at[].{how}: key arrays have no arithmetic, got dtype {dtype.name}")
+        raise TypeError(f"at[].{how}: key arrays do not support arithmetic, got dtype {dtype.name}")
     elif inner.kind == "bool":
         if how == "subtract":
-            raise TypeError("at[].subtract does not accept dtype bool; write logical_xor or "
-                            "astype an array of numbers")
+            raise TypeError("at[].subtract does not accept dtype bool; use logical_xor, or convert "
+                            "the array to numbers with astype")
         inner = dtypes.i32
     elif how == "divide":
         inner = inexact_dtype(inner)
@@ -197,8 +198,9 @@ def _elementwise(func: Callable[[Any], Any], x: Any) -> Any:
     shape, dtype = getattr(made, "shape", None), getattr(made, "dtype", None)
     if shape != (x.size,) or dtype != x.dtype:
         gives = f"{dtype}{list(shape[1:])}" if shape else f"a {type(made).__name__}"
-        raise TypeError(f"at[].apply: the function must give one element of dtype {x.dtype} for "
-                        f"each, but it gives {gives}; convert in it, or convert the array first")
+        raise TypeError(f"at[].apply: the function must return one element of dtype {x.dtype} for "
+                        f"each element, but it returned {gives}; convert its result, or convert "
+                        "the array first")
     return made.reshape(x.shape)
 
 

@@ -146,8 +146,8 @@ def slice_entry(s: slice, size: int) -> tuple[int, Any]:
         if any(type(b) is Tracer for b in (s.start, s.stop, s.step)):
             raise IndexError(
                 f"slice bounds must be known while tracing, got {s}; for a slice of known length "
-                "at a traced position write lax.dynamic_slice(x, start, sizes), for one of traced "
-                "length a mask: jnp.where(jnp.arange(n) < stop, x, fill)") from None
+                "at a traced position use lax.dynamic_slice(x, start, sizes), for a slice of "
+                "traced length use a mask: jnp.where(jnp.arange(n) < stop, x, fill)") from None
         try:
             start, stop, step = slice(*(b if b is None else operator.index(b) for b in (
                 s.start, s.stop, s.step))).indices(size)
@@ -168,7 +168,7 @@ def array_part(part: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
     if isinstance(part, Sequence) and not isinstance(part, (str, bytes)):
         raise TypeError("Using a non-tuple sequence for multidimensional indexing is not allowed; "
                         "use x[jnp.array(sequence)] instead of x[sequence], or x[tuple(sequence)] "
-                        "for one index an axis")
+                        "for one index per axis")
     if isinstance(part, (str, bytes)):
         raise TypeError(f"arrays cannot be indexed by text, got {part!r}")
     dtype = getattr(part, "dtype", None)
@@ -198,8 +198,9 @@ def mask_part(mask: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
         return (TRUTH,)
     covered = shape[axis: axis + len(mask.shape)]
     if tuple(mask.shape) != covered:
-        raise IndexError(f"boolean index of shape {tuple(mask.shape)} does not match the axes "
-                         f"{covered} of the array from axis {axis} on")
+        raise IndexError(f"boolean index of shape {tuple(mask.shape)} does not match the shape "
+                         f"{covered} of the axes of the array that it covers, starting at axis "
+                         f"{axis}")
     return [np.asarray(i, np.int32) for i in np.nonzero(np.asarray(mask))]
 
 
@@ -272,7 +273,8 @@ def read(x: Any, index: Any, mode: str | None = None, fill_value: Any = None,
     below 0."""
     given, pattern = parse(x.shape, index)
     if mode not in READ_MODES:
-        raise ValueError(f"mode of reading is one of {[m for m in READ_MODES if m]}, got {mode!r}")
+        raise ValueError("the mode of an indexed read must be one of "
+                         f"{[m for m in READ_MODES if m]}, got {mode!r}")
     if fill_value is not None:
         if np.ndim(fill_value):
             raise ValueError("at[].get: fill_value must be a scalar, got shape "

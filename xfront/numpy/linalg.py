@@ -78,7 +78,7 @@ def _vector(x: Tracer, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tra
         return root(total(_squares(x)))
     size = absolute(x)
     if isinstance(order, str):
-        raise ValueError(f"Invalid order '{order}' for vector norm.")
+        raise ValueError(f"Invalid order '{order}' for vector norm: ord must be None or a number.")
     if order == math.inf:
         return as_tracer(reductions.max(size, axes, None, keepdims, 0))
     if order == -math.inf:
@@ -112,7 +112,8 @@ def _matrix(x: Tracer, order: Any, axes: tuple[int, int], keepdims: bool) -> Tra
         if keepdims:
             return as_tracer(made)
         return shaped(as_tracer(made), tuple([n for i, n in enumerate(x.shape) if i not in axes]))
-    raise ValueError(f"Invalid order '{order}' for matrix norm.")
+    raise ValueError(f"Invalid order '{order}' for matrix norm: ord must be None, 1, -1, 2, -2, "
+                     "inf, -inf, 'fro' or 'nuc'.")
 
 
 @eager(static=("ord", "axis", "keepdims"))
@@ -143,7 +144,7 @@ def norm(x: ArrayLike, ord: int | str | float | None = None, axis: AxisLike = No
         listed = axis if isinstance(axis, (tuple, list)) else (axis,)
         axes = tuple([normalize_axes("norm", a, ndim)[0] for a in listed])
         if len(set(axes)) != len(axes):
-            raise ValueError(f"norm: duplicate axes given: {axis}")
+            raise ValueError(f"norm: the same axis is given twice in axis={axis}")
     if len(axes) == 1:
         return _vector(x, ord, axes, keepdims)
     if len(axes) == 2:
@@ -222,10 +223,11 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     """
     x = operand("matrix_power", a)
     if x.ndim < 2:
-        raise TypeError(f"{x.ndim}-dimensional array given. Array must be at least "
+        raise TypeError(f"matrix_power: {x.ndim}-dimensional array given. Array must be at least "
                         "two-dimensional")
     if x.shape[-1] != x.shape[-2]:
-        raise TypeError(f"Last 2 dimensions of the array must be square, got {x.shape}")
+        raise TypeError("matrix_power: Last 2 dimensions of the array must be square, got "
+                        f"{x.shape}")
     n = index_of(n, "n")
     if n < 0:
         x, n = inv(x), -n

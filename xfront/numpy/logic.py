@@ -243,7 +243,8 @@ def isneginf(x: ArrayLike, /, out: None = None) -> Array:
 
 def _no_out(name: str, out: None) -> None:
     if out is not None:
-        raise NotImplementedError(f"{name}: arrays are immutable, so `out` is not supported")
+        raise NotImplementedError(f"{name}: arrays are immutable, so `out` is not supported; use "
+                                  "the result instead")
 
 
 @unary()

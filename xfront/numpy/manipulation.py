@@ -60,7 +60,7 @@ def _completed(shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ..
     elif math.prod(wanted) == size and all(d >= 0 for d in wanted):
         return wanted
     raise TypeError(f"cannot reshape array of shape {shape} (size {size}) into shape {wanted}: the "
-                    "number of elements must stay")
+                    "number of elements must not change")
 
 
 @eager(static=("shape", "order", "copy", "out_sharding"))
@@ -122,7 +122,7 @@ def expand_dims(a: ArrayLike, axis: AxisLike) -> Array:
     ndim = x.ndim + len(listed)
     axes = [normalize_axis("expand_dims", i, ndim) for i in listed]
     if len(set(axes)) != len(axes):
-        raise ValueError(f"expand_dims: repeated axis in {axis}")
+        raise ValueError(f"expand_dims: the same axis is given twice in axis={axis}")
     sizes = iter(x.shape)
     return shaped(x, tuple([1 if i in axes else next(sizes) for i in range(ndim)]))
 
@@ -278,7 +278,8 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
         pairs.append([normalize_axis("moveaxis", i, x.ndim) for i in listed])
     of, to = pairs
     if len(of) != len(to):
-        raise ValueError(f"moveaxis: inconsistent number of elements: {len(of)} vs {len(to)}")
+        raise ValueError(f"moveaxis: inconsistent number of elements: source has {len(of)} and "
+                         f"destination {len(to)}")
     if len(set(of)) != len(of) or len(set(to)) != len(to):
         raise ValueError(f"moveaxis: repeated axis in source={source}, destination={destination}")
     order = [i for i in range(x.ndim) if i not in of]
@@ -409,7 +410,7 @@ def concatenate(arrays: Array | Sequence[ArrayLike], axis: int | None = 0,
     whole, given = _members("concatenate", arrays)
     if whole is not None:
         if whole.ndim < 2 and (axis is not None or not whole.ndim):
-            raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+            raise ValueError("Zero-dimensional arrays cannot be concatenated; use stack")
         (whole,) = _together("concatenate", [whole], dtype)
         if axis is None:
             return shaped(whole, (whole.size,))
@@ -427,10 +428,10 @@ def concatenate(arrays: Array | Sequence[ArrayLike], axis: int | None = 0,
     for x in xs:
         if x.ndim != len(first):
             raise TypeError("concatenate: cannot concatenate arrays with different numbers of "
-                            f"dimensions: got {', '.join(str(v.shape) for v in xs)}")
+                            f"dimensions: got shapes {', '.join(str(v.shape) for v in xs)}")
         if x.shape[:at] + x.shape[at + 1:] != first[:at] + first[at + 1:]:
-            raise TypeError(f"concatenate: arrays may differ in size along axis {at} alone, got "
-                            f"{', '.join(str(v.shape) for v in xs)}")
+            raise TypeError(f"concatenate: arrays may only differ in size along axis {at}, got "
+                            f"shapes {', '.join(str(v.shape) for v in xs)}")
     return joined(xs, at)
 
 
@@ -535,7 +536,8 @@ def column_stack(tup: Array | Sequence[ArrayLike]) -> Array:
 def _block(x: Any) -> tuple[Any, int]:
     """The array of a nested list, and the depth of the list."""
     if isinstance(x, tuple):
-        raise TypeError("block: lists are nested, not tuples: got a tuple; write [...]")
+        raise TypeError(f"block: arrays must be nested in lists, not tuples, got the tuple {x!r}; "
+                        "write [...]")
     if not isinstance(x, list):
         return operand("block", x), 0
     if not x:
@@ -543,7 +545,7 @@ def _block(x: Any) -> tuple[Any, int]:
     parts = [_block(part) for part in x]
     depth = parts[0][1]
     if any(d != depth for _, d in parts):
-        raise ValueError("block: lists must be nested to one depth, got depths "
+        raise ValueError("block: all arrays must be nested equally deep, got depths "
                          f"{sorted({d for _, d in parts})}")
     ndim = max(depth + 1, *(part.ndim for part, _ in parts))
     full = [shaped(part, (1,) * (ndim - part.ndim) + part.shape) for part, _ in parts]
@@ -616,7 +618,7 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any
     each, rest = divmod(size, n)
     if rest and name != "array_split":
         raise ValueError(f"{name}: array split does not result in an equal division: axis {at} has "
-                         f"size {size}, {n} sections leave a rest of {rest}")
+                         f"size {size}, {n} sections leave a remainder of {rest}")
     sizes = [each + 1] * rest + [each] * (n - rest)
     return list(_pieces(ary, (0, *itertools.accumulate(sizes)), at))
 
@@ -689,7 +691,7 @@ def tile(A: ArrayLike, reps: ShapeLike) -> Array:
     x = operand("tile", A)
     counts = dims_of("tile", reps)
     if any(n < 0 for n in counts):
-        raise ValueError(f"tile: numbers of repetitions must not be negative, got {reps}")
+        raise ValueError(f"tile: reps must not be negative, got {reps}")
     ndim = max(len(counts), x.ndim)
     counts = (1,) * (ndim - len(counts)) + counts
     shape = (1,) * (ndim - x.ndim) + x.shape
@@ -758,7 +760,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
                          f"shape {x.shape}, which has ndim {x.ndim}")
     i, j = (normalize_axis("rot90", axis, x.ndim) for axis in axes)
     if i == j:
-        raise ValueError("rot90: Axes must be different")
+        raise ValueError(f"rot90: Axes must be different, got axes={axes}")
     k %= 4
     if k == 0:
         return x

@@ -46,8 +46,9 @@ def traced_mask(x: Any, index: Any) -> Mask | None:
         return None
     covered = x.shape[found.axis: found.axis + found.value.ndim]
     if found.value.shape != covered:
-        raise IndexError(f"boolean index of shape {found.value.shape} does not match the axes "
-                         f"{covered} of the array from axis {found.axis} on")
+        raise IndexError(f"boolean index of shape {found.value.shape} does not match the shape "
+                         f"{covered} of the axes of the array that it covers, starting at axis "
+                         f"{found.axis}")
     return found
 
 
@@ -62,10 +63,10 @@ def _instead(how: str, own: tuple[int, ...], shape: tuple[int, ...]) -> str:
     if own == shape:
         return (f"The values have the array's shape: write jnp.where(mask, {update}, x) to take "
                 "those where the mask is true")
-    return (f"There is one of the values, of shape {own}, for each true element: write "
-            "x.at[jnp.nonzero(mask, size=n, fill_value=x.shape[0])]"
-            f".{how}(values) for a known number of them, or jnp.where(mask, y, x) with y of the "
-            f"array's shape {shape}")
+    return (f"The values, of shape {own}, have one entry for each true element: write "
+            f"x.at[jnp.nonzero(mask, size=n, fill_value=x.shape[0])].{how}(values) for a known "
+            "number n of true elements, or jnp.where(mask, y, x) with y of the array's shape "
+            f"{shape}")
 
 
 _NEUTRAL = {"divide": 1, "power": 1}

@@ -75,7 +75,7 @@ def size(a: ArrayLike, axis: AxisLike = None) -> int:
         if isinstance(axis, (tuple, list)):
             axes = [normalize_axis("size", i, len(found)) for i in axis]
             if len(set(axes)) != len(axes):
-                raise ValueError(f"size: an axis is named twice in {axis}")
+                raise ValueError(f"size: the same axis is given twice in axis={axis}")
             return math.prod(found[i] for i in axes)
         return found[normalize_axis("size", axis, len(found))]
     except BaseException as error:
@@ -163,7 +163,8 @@ def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
         except TypeError:
             if isinstance(option, type) and issubdtype(found, option):
                 return True
-            raise ValueError(f"isdtype: {option!r} is no kind of dtypes; {sorted(_KINDS)} are"
+            raise ValueError(f"isdtype: kind must be a dtype or one of {sorted(_KINDS)}, got "
+                             f"{option!r}"
                              ) from None
     return False
 

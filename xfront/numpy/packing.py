@@ -91,7 +91,8 @@ def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None,
     x = shaped(x, (*x.shape[:-2], n))
     wanted = n if count is None else count if count >= 0 else n + count
     if wanted < 0:
-        raise ValueError(f"unpackbits: count {count} is larger than the number of elements, {n}")
+        raise ValueError(f"unpackbits: count={count} would remove more elements than the {n} there "
+                         "are")
     if wanted < n:
         x = cut(x, x.ndim - 1, 0, wanted)
     elif wanted > n:

@@ -56,9 +56,10 @@ def pad(array: ArrayLike, pad_width: ArrayLike | Sequence[Any] | Mapping[int, An
             made = apply_along_axis(mode, axis, made, pair, axis, kwargs)
         return made
     if mode not in OPTIONS:
-        raise NotImplementedError(f"pad: there is no mode {mode!r}; there are {sorted(OPTIONS)}")
+        raise NotImplementedError(f"pad: mode must be a function or one of {sorted(OPTIONS)}, got "
+                                  f"{mode!r}")
     if set(kwargs) - OPTIONS[mode]:
-        raise ValueError(f"unsupported keyword arguments for mode {mode!r}: "
+        raise ValueError(f"pad: unsupported keyword arguments for mode {mode!r}: "
                          f"{set(kwargs) - OPTIONS[mode]}")
     option = next(iter(kwargs.values()), None)
     if mode in ("constant", "linear_ramp"):
@@ -71,9 +72,9 @@ def pad(array: ArrayLike, pad_width: ArrayLike | Sequence[Any] | Mapping[int, An
     if OPTIONS[mode] == {"stat_length"} and option is not None:
         option = _pairs(option, len(widths))
         if any(n <= 0 for pair in option for n in pair):
-            raise ValueError(f"pad: stat_length of {option} must be positive")
+            raise ValueError(f"pad: stat_length must be positive, got {option}")
     if option not in (None, "even", "odd") and type(option) is not tuple:
-        raise ValueError(f"pad: reflect_type is 'even' or 'odd', got {option!r}")
+        raise ValueError(f"pad: reflect_type must be 'even' or 'odd', got {option!r}")
     return _pad(array, None, widths, mode, option)
 
 
@@ -88,7 +89,7 @@ def _pairs(given: Any, ndim: int) -> tuple[tuple[int, int], ...]:
         raise ValueError(f"pad: pad_width for {ndim} axes has unsupported shape {numbers.shape}; "
                          f"valid shapes are {(ndim, 2)}, (1, 2), (2,), (1,) and ()")
     if (numbers < 0).any():
-        raise ValueError(f"pad: index can't contain negative values, got {given!r}")
+        raise ValueError(f"pad: pad_width can't contain negative values, got {given!r}")
     return tuple((int(low), int(high)) for low, high in np.broadcast_to(numbers, (ndim, 2)))
 
 

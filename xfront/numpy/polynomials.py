@@ -136,7 +136,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
         zeros = eigvals(zeros)
     zeros = as_tracer(atleast_1d(zeros))
     if zeros.ndim != 1:
-        raise ValueError("input must be 1d or non-empty square 2d array, got shape "
+        raise ValueError("poly: input must be 1d or non-empty square 2d array, got shape "
                          f"{zeros.shape}")
     n, dtype = zeros.size, zeros.dtype
     if not n:
@@ -245,10 +245,10 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     """
     x = arithmetic(operand("vander", x))
     if x.ndim != 1:
-        raise ValueError(f"x must be a one-dimensional array, got shape {x.shape}")
+        raise ValueError(f"vander: x must be a one-dimensional array, got shape {x.shape}")
     n = x.size if N is None else index_of(N, "N")
     if n < 0:
-        raise ValueError(f"N must be nonnegative, got {n}")
+        raise ValueError(f"vander: N must be nonnegative, got {n}")
     if not n:
         return x.home.literal(np.zeros((), x.dtype), (x.size, 0))
     column = shaped(x, (x.size, 1))
@@ -289,24 +289,27 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, fu
     """
     n = index_of(deg, "deg") + 1
     if n < 1:
-        raise ValueError("expected deg >= 0")
+        raise ValueError(f"polyfit: expected deg >= 0, got {n - 1}")
     x, y = array_like("polyfit", x), array_like("polyfit", y)
     if getattr(x, "ndim", 0) != 1 or not x.size:
-        raise TypeError("expected 1D vector for x that is not empty")
+        raise TypeError("polyfit: expected 1D vector for x that is not empty, got shape "
+                        f"{getattr(x, 'shape', ())}")
     if getattr(y, "ndim", 0) not in (1, 2):
-        raise TypeError("expected 1D or 2D array for y")
+        raise TypeError("polyfit: expected 1D or 2D array for y, got shape "
+                        f"{getattr(y, 'shape', ())}")
     if y.shape[0] != x.shape[0]:
-        raise TypeError(f"expected x and y to have same length, got {x.shape} and {y.shape}")
+        raise TypeError(f"polyfit: expected x and y to have same length, got shapes {x.shape} and "
+                        f"{y.shape}")
     if w is not None and getattr(w, "shape", None) != x.shape:
-        raise TypeError(f"expected w to have the shape of x, {x.shape}, got {w!r}")
+        raise TypeError(f"polyfit: expected w to have the shape of x, {x.shape}, got {w!r}")
     m = x.shape[0]
     dtype = np.result_type(*[v.dtype for v in _inexact_pair(x, y)])
     limit = m * float(np.finfo(dtype).eps) if rcond is None else float(rcond)
     if full:
         cov = False
     if cov and cov != "unscaled" and m <= n:
-        raise ValueError("the number of data points must exceed order to scale the covariance "
-                         "matrix")
+        raise ValueError("polyfit: the number of data points must exceed order to scale the "
+                         f"covariance matrix, got {m} points; use cov='unscaled'")
     made, spread = _polyfit(x, y, w, n, limit, str(cov) if cov else None)
     if full:
         return (*made, limit)
@@ -364,7 +367,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     Array([2., 2.], dtype=float32)
     """
     if m < 0:
-        raise ValueError(f"Order of derivative must be positive, got {m}")
+        raise ValueError(f"polyder: Order of derivative must not be negative, got {m}")
     (x,) = _coefficients("polyder", p)
     n = x.size
     if m == 0:
@@ -390,7 +393,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     Array([1., 2., 0.], dtype=float32)
     """
     if m < 0:
-        raise ValueError(f"Order of integral must be positive, got {m}")
+        raise ValueError(f"polyint: Order of integral must not be negative, got {m}")
     if k is None:
         (x,) = _coefficients("polyint", arithmetic(operand("polyint", p)))
         ks = x.home.literal(np.zeros((), x.dtype), (m,))
@@ -399,8 +402,8 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
         if ks.size == 1:
             ks = broadcast_to(shaped(as_tracer(ks), (1,)), (m,))
         if ks.shape != (m,):
-            raise ValueError(f"k must be a scalar or a rank-1 array of length 1 or {m}, got "
-                             f"{ks.shape}")
+            raise ValueError(f"polyint: k must be a scalar or a rank-1 array of length 1 or {m}, "
+                             f"got {ks.shape}")
     for i in range(m):
         n = x.size
         powers = operand("polyint", np.arange(n, 0, -1).astype(np.float64))

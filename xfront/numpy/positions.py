@@ -80,7 +80,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
         i = _wide(i)
         i = emit(ops.clamp, like(i, 0), i, like(i, max(size - 1, 0)))
     elif mode not in (None, "fill", "promise_in_bounds"):
-        raise ValueError(f"take: mode is 'fill', 'clip', 'wrap' or 'promise_in_bounds', got "
+        raise ValueError("take: mode must be 'fill', 'clip', 'wrap' or 'promise_in_bounds', got "
                          f"{mode!r}")
     how = "promise_in_bounds" if mode in ("wrap", "promise_in_bounds") else mode or "fill"
     if size == 0 and i.size:
@@ -114,8 +114,8 @@ def _aligned(name: str, arr: Any, indices: Any, axis: int | None, wrap: bool = T
             raise ValueError(f"{name}: indices must be 1-d where axis is None, got {i.value.type}")
         x, axis = emit(ops.reshape, x, shape=(x.size,)), 0
     if x.ndim != i.ndim:
-        raise ValueError(f"{name}: the array and the indices must have as many axes, got "
-                         f"{x.value.type} and {i.value.type}")
+        raise ValueError(f"{name}: the array and the indices must have the same number of axes, "
+                         f"got {x.value.type} and {i.value.type}")
     axis = normalize_axis(name, axis, x.ndim)
     rest = broadcast_shapes(name, [s[:axis] + (1,) + s[axis + 1:] for s in (x.shape, i.shape)])
     x = broadcast_to(x, (*rest[:axis], x.shape[axis], *rest[axis + 1:]))
@@ -144,7 +144,8 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1,
     x, i, axis = _aligned("take_along_axis", arr, indices, axis, bool(wrap_negative_indices))
     how = {None: "fill", "drop": "fill"}.get(mode, mode)
     if how not in ("fill", "clip", "promise_in_bounds", "one_hot"):
-        raise ValueError(f"take_along_axis: mode {mode!r} is not known")
+        raise ValueError("take_along_axis: mode must be 'fill', 'clip', 'promise_in_bounds' or "
+                         f"'one_hot', got {mode!r}")
     dtype = x.value.type.dtype
     if how == "one_hot":
         return _by_one_hot(x, _spread(i, x, axis), axis)
@@ -180,7 +181,8 @@ def _spread(i: Tracer, x: Tracer, axis: int) -> Tracer:
 def _by_one_hot(x: Tracer, i: Tracer, axis: int) -> Tracer:
     """The elements of `x` at positions `i` along an axis, found by comparing all positions."""
     if x.value.type.dtype.kind not in ("int", "uint", "float", "complex"):
-        raise TypeError(f"take_along_axis: mode 'one_hot' takes numbers, got {x.value.type}")
+        raise TypeError("take_along_axis: mode 'one_hot' takes arrays of numbers, got "
+                        f"{x.value.type}")
     shape = (*i.shape, x.shape[axis])
     places = emit(ops.iota, dtype=i.value.type.dtype, shape=shape, dimension=i.ndim)
     index = emit(ops.broadcast_in_dim, i, shape=shape, dims=tuple(range(i.ndim)))
@@ -203,8 +205,8 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
     Array([9, 1, 2], dtype=int32)
     """
     if inplace:
-        raise ValueError("put_along_axis: arrays are immutable; with inplace=False the changed "
-                         "array is returned")
+        raise ValueError("put_along_axis: arrays are immutable; pass inplace=False and use the "
+                         "array that is returned")
     return _put_along_axis(arr, indices, values, axis, mode)
 
 
@@ -239,10 +241,10 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, 
     Array([9, 1, 2], dtype=int32)
     """
     if inplace:
-        raise ValueError("put: arrays are immutable; with inplace=False the changed array is "
+        raise ValueError("put: arrays are immutable; pass inplace=False and use the array that is "
                          "returned")
     if mode not in (None, "clip", "wrap"):
-        raise ValueError(f"put: mode is 'clip' or 'wrap', got {mode!r}")
+        raise ValueError(f"put: mode must be 'clip' or 'wrap', got {mode!r}")
     a, ind, v = asarray(a), asarray(ind).reshape(-1), asarray(v).reshape(-1)
     if not a.size or not ind.size or not v.size:
         return a
@@ -265,14 +267,14 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     Array([7, 1, 8], dtype=int32)
     """
     if inplace:
-        raise ValueError("place: arrays are immutable; with inplace=False the changed array is "
-                         "returned")
+        raise ValueError("place: arrays are immutable; pass inplace=False and use the array that "
+                         "is returned")
     arr, mask, vals = asarray(arr), asarray(mask), asarray(vals)
     if arr.size != mask.size:
-        raise ValueError(f"place: the mask must have the array's size, got {mask.shape} for "
-                         f"{arr.shape}")
+        raise ValueError("place: the mask must have the size of the array, got shapes "
+                         f"{mask.shape} and {arr.shape}")
     if not vals.size:
-        raise ValueError("place: at least one value is needed")
+        raise ValueError("place: vals must have at least one value")
     return _place(arr, mask, vals) if arr.size else arr
 
 
@@ -306,8 +308,8 @@ def select(condlist: Array | Sequence[ArrayLike], choicelist: Array | Sequence[A
     Array([1, 9], dtype=int32)
     """
     if len(condlist) != len(choicelist):
-        raise ValueError(f"select: a choice for each condition is needed, got {len(condlist)} "
-                         f"conditions and {len(choicelist)} choices")
+        raise ValueError("select: there must be one choice for each condition, got "
+                         f"{len(condlist)} conditions and {len(choicelist)} choices")
     if not len(condlist):
         raise ValueError("select: at least one condition is needed")
     *choices, made = promote("select", *choicelist, default)
@@ -336,18 +338,19 @@ def choose(a: ArrayLike, choices: Array | Sequence[ArrayLike], out: None = None,
         raise ValueError(f"choose: `a` must be an integer array, got {dtype}")
     n = len(choices)
     if mode == "raise":
-        known = known_values("choose", a, "use mode='wrap' or mode='clip' while tracing")
+        known = known_values("choose", a, "pass mode='wrap' or mode='clip' while tracing")
         if ((known < 0) | (known >= n)).any():
-            raise ValueError("choose: invalid entry in choice array")
+            raise ValueError(f"choose: invalid entry in choice array: `a` must be in [0, {n})")
     elif mode not in ("wrap", "clip"):
-        raise ValueError(f"choose: mode is 'raise', 'wrap' or 'clip', got {mode!r}")
+        raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
     return _choose(a, [asarray(c) for c in choices], mode)
 
 
 def known_values(name: str, x: Any, hint: str) -> np.ndarray:
     """The values of an array. Raises: ConcretizationTypeError where they are not known."""
     if type(x) is Tracer and x.home.inputs is None:
-        raise ConcretizationTypeError(x, f"{name} reads the values here: {hint}.")
+        raise ConcretizationTypeError(x, f"{name} needs to know the values of its argument: "
+                                         f"{hint}.")
     if isinstance(x, binding.ArrayImpl):
         return binding.to_numpy(x)
     return np.asarray(x)
@@ -381,10 +384,10 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | No
     """
     a = array_like("nonzero", a)
     if not getattr(a, "shape", ()):
-        raise ValueError("nonzero of an array without axes is not defined; use "
+        raise ValueError("nonzero is not defined for an array without axes; use "
                          "jnp.atleast_1d(x).nonzero()")
     if size is None:
-        found = np.nonzero(known_values("nonzero", a, "give `size` while tracing"))
+        found = np.nonzero(known_values("nonzero", a, "pass `size` while tracing"))
         return tuple(asarray(i.astype(default_int().numpy), device=beside(a, i.shape))
                      for i in found)
     fills: Any = fill_value
@@ -393,8 +396,8 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | No
     if not isinstance(fills, (tuple, list)):
         fills = (fills,) * len(a.shape)
     if len(fills) != len(a.shape):
-        raise ValueError(f"nonzero: one fill value an axis is needed, got {len(fills)} for shape "
-                         f"{a.shape}")
+        raise ValueError(f"nonzero: fill_value must have one value for each axis, got {len(fills)} "
+                         f"values for shape {a.shape}")
     return _nonzero(a, list(fills), operator.index(size))
 
 
@@ -483,7 +486,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, *,
         raise NotImplementedError("compress: arrays are immutable, so `out` is not supported")
     condition = array_like("compress", condition, "condition")
     if np.ndim(condition) != 1:
-        raise ValueError("compress: the condition must be 1-d")
+        raise ValueError(f"compress: the condition must be 1-d, got shape {np.shape(condition)}")
     return _compress(condition, array_like("compress", a, "a"), axis, size, fill_value)
 
 
@@ -495,7 +498,8 @@ def _compress(condition: Any, a: Any, axis: int | None, size: int | None, fill_v
     n = a.shape[axis]
     if condition.shape[0] > n:
         if type(condition) is not Tracer and np.asarray(condition)[n:].any():
-            raise ValueError("compress: the condition is true beyond the end of the axis")
+            raise ValueError("compress: the condition is true beyond the end of the axis, which "
+                             f"has size {n}")
         condition = getitem(condition, slice(0, n))
     (where_,) = nonzero(condition, size=size, fill_value=n)
     return take(a, where_, axis, None, "fill", False, False, fill_value)
@@ -586,21 +590,23 @@ def ravel_multi_index(multi_index: Sequence[ArrayLike] | Array, dims: Sequence[i
     """
     wanted = default_int().numpy if dtype is None else requested_dtype("ravel_multi_index", dtype)
     if wanted.kind not in "iu":
-        raise TypeError(f"ravel_multi_index: positions have an integer dtype, not {wanted}")
+        raise TypeError(f"ravel_multi_index: dtype must be an integer dtype, got {wanted}")
     dims = tuple(operator.index(d) for d in dims)
     if len(multi_index) != len(dims):
-        raise ValueError(f"ravel_multi_index: {len(multi_index)} index arrays for {len(dims)} axes")
+        raise ValueError(f"ravel_multi_index: got {len(multi_index)} index arrays for {len(dims)} "
+                         "axes")
     if mode not in ("raise", "clip", "wrap"):
-        raise ValueError(f"ravel_multi_index: mode is 'raise', 'clip' or 'wrap', got {mode!r}")
+        raise ValueError(f"ravel_multi_index: mode must be 'raise', 'clip' or 'wrap', got {mode!r}")
     if order not in ("C", "F"):
-        raise ValueError(f"ravel_multi_index: order is 'C' or 'F', got {order!r}")
+        raise ValueError(f"ravel_multi_index: order must be 'C' or 'F', got {order!r}")
     parts = [array_like("ravel_multi_index", i) for i in multi_index]
     if mode == "raise":
         for part, n in zip(parts, dims, strict=True):
             known = known_values("ravel_multi_index", part,
-                                 "use mode='wrap' or 'clip' while tracing")
+                                 "pass mode='wrap' or mode='clip' while tracing")
             if ((known < 0) | (known >= n)).any():
-                raise ValueError("ravel_multi_index: invalid entry in coordinates array")
+                raise ValueError("ravel_multi_index: invalid entry in coordinates array: indices "
+                                 f"along an axis of size {n} must be in [0, {n})")
     return _ravel_multi_index(parts, dims, mode, order, wanted)
 
 
@@ -669,9 +675,9 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """
     shape = np.shape(array_like("diag_indices_from", arr))
     if len(shape) < 2:
-        raise ValueError("input array must be at least 2-d")
+        raise ValueError(f"diag_indices_from: input array must be at least 2-d, got shape {shape}")
     if len(set(shape)) != 1:
-        raise ValueError(f"all axes must have one size, got shape {shape}")
+        raise ValueError(f"diag_indices_from: all axes must have the same size, got shape {shape}")
     return diag_indices(shape[0], len(shape))
 
 
@@ -759,7 +765,8 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
         array_like("where", condition)
         return nonzero(condition, size=size, fill_value=fill_value)
     if size is not None or fill_value is not None:
-        raise ValueError("where: size and fill_value go with the form of one argument")
+        raise ValueError("where: size and fill_value can only be given with a condition alone, "
+                         "without x and y")
     return choice(condition, x, y)
 
 

@@ -77,9 +77,10 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
         first, end = 0, first
     for x in (first, end, pace):
         if isinstance(x, complex):
-            raise ValueError("arange: complex numbers have no order, so no range")
+            raise ValueError("arange: complex numbers have no order, so they cannot bound a range, "
+                             f"got {x}")
     if kind.kind == "b":
-        raise TypeError("arange does not count in bool; use an integer dtype and astype(bool)")
+        raise TypeError("arange: dtype must not be bool; use an integer dtype and astype(bool)")
     n = max(0, math.ceil((end - first) / pace))
     place = place_of("arange", device, out_sharding)
     return _placed(_steps(first, pace, n, np.dtype(kind)), place)
@@ -372,7 +373,7 @@ def _traced_matrix(n: int, m: int, k: int, diagonal: bool, dtype: Any) -> Any:
 def _matrix_from(k: Any, n: int, m: int, diagonal: bool, dtype: Any) -> Any:
     k = operand("eye" if diagonal else "tri", k)
     if k.ndim or not k.value.type.dtype.is_integer:
-        raise TypeError(f"k must be an integer, got {k.value.type}")
+        raise TypeError(f"eye and tri: k must be an integer, got {k.value.type}")
     row = emit(ops.iota, dtype=dtypes.i32, shape=(n, m), dimension=0)
     shift = broadcast_to(convert(k, dtypes.i32), (n, m))
     return _compared(emit(ops.add, row, shift), diagonal, dtype)
@@ -455,9 +456,10 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
            [4, 4]], dtype=int32)]
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
     if not copy:
-        raise ValueError("meshgrid: only copy=True is supported: an array is no view of another")
+        raise ValueError("meshgrid: only copy=True is supported, since arrays are never views of "
+                         "others")
     return _meshgrid([array_like("meshgrid", x) for x in xi], bool(sparse), indexing == "xy")
 
 

@@ -44,7 +44,7 @@ def refuse_out(name: str, out: Any) -> None:
     """Raises: NotImplementedError where `out` is given."""
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to {name} is not supported: arrays are "
-                                  "immutable, so take the result that is returned")
+                                  "immutable, so use the result that is returned")
 
 
 def axes_of(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
@@ -218,12 +218,12 @@ def _extreme(name: str, definition: OpDef, pair: Any, end: Any, a: Any, axis: An
     if where is not None:
         if initial is None:
             raise ValueError(f"reduction operation {name} does not have an identity: a where mask "
-                             "needs initial, the value of no elements")
+                             "also needs initial, the result where no element is selected")
         x = masked(name, x, where, end(dtype))
     axes = axes_of(name, axis, x.ndim)
     if initial is None and 0 in [x.shape[i] for i in axes]:
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity; "
-                         f"give initial, or an array with elements: got {x.value.type}")
+                         f"pass initial, or an array with elements: got {x.value.type}")
     made = reduced(definition, x, axes, keepdims)
     return made if initial is None else pair(made, convert(operand(name, initial), dtype))
 

@@ -86,7 +86,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
                          f"elements along the axis, got shape {np.shape(repeats)}")
     if total_repeat_length is not None:
         return _repeat_each(a, repeats, at, index_of(total_repeat_length, "total_repeat_length"))
-    counts = known_values("repeat", repeats, "give total_repeat_length, the size of the result")
+    counts = known_values("repeat", repeats, "pass total_repeat_length, the size of the result")
     if counts.dtype.kind not in "iub":
         raise TypeError(f"repeat: repeats must be integers, got {counts.dtype}")
     if (counts < 0).any():

@@ -115,7 +115,7 @@ def _cumulative(name: str, what: str, definition: OpDef, x: Any, axis: Any, dtyp
     if axis is None:
         if x.ndim > 1:
             raise ValueError(f"{name}: the input has {x.ndim} axes, so axis must be given; it may "
-                             "be left out of 1-d arrays alone")
+                             "only be left out for 1-d arrays")
         axis = 0
     if dtype is None:
         dtype = total_dtype(x.value.type.dtype).numpy

@@ -28,7 +28,7 @@ class Slice:
         Raises: ValueError where the slice is longer than the axis."""
         last = n - (max(self.size, 1) - 1) * self.stride - min(self.size, 1)
         if last < 0:
-            raise ValueError(f"{self} does not fit in an axis of size {n}")
+            raise ValueError(f"the slice {self} does not fit in an axis of size {n}")
         start = self.start
         if type(start) is int:
             return max(min(start + n if start < 0 else start, last), 0), (self.size, self.stride)

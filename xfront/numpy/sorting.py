@@ -123,7 +123,7 @@ def lexsort(keys: Array | Sequence[ArrayLike], axis: int = -1) -> Array:
     if not xs:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
     if any(x.shape != xs[0].shape for x in xs):
-        raise ValueError("all keys need to be the same shape, got "
+        raise ValueError("lexsort: all keys need to be the same shape, got "
                          f"{', '.join(str(x.shape) for x in xs)}")
     if not xs[0].ndim:
         return xs[0].home.literal(np.zeros((), default_int().numpy), ())
@@ -192,7 +192,8 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 def _partition_operand(name: str, a: Any, axis: int) -> tuple[Tracer, int]:
     x, at = _along(name, a, axis)
     if x.value.type.dtype.is_complex:
-        raise NotImplementedError(f"{name} for complex dtype is not implemented.")
+        raise NotImplementedError(f"{name} for complex dtype is not implemented, got "
+                                  f"{x.value.type}.")
     return x, at
 
 
@@ -234,9 +235,11 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
     Array(2, dtype=int32)
     """
     if side not in ("left", "right"):
-        raise ValueError(f"invalid argument side={side!r}, expected 'left' or 'right'")
+        raise ValueError(f"searchsorted: invalid argument side={side!r}, expected 'left' or "
+                         "'right'")
     if method not in METHODS:
-        raise ValueError(f"invalid argument method={method!r}, expected one of {list(METHODS)}")
+        raise ValueError(f"searchsorted: invalid argument method={method!r}, expected one of "
+                         f"{list(METHODS)}")
     xs, v = promote("searchsorted", a, v)
     if xs.ndim != 1:
         raise ValueError(f"searchsorted: a should be 1-dimensional, got shape {xs.shape}")

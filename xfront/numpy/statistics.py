@@ -301,15 +301,15 @@ def _quantile(name: str, a: Any, q: Any, axis: Any, out: Any, overwrite: bool, m
     if overwrite:
         raise ValueError(f"{name}: arrays are immutable, so overwrite_input must be False")
     if method not in METHODS:
-        raise ValueError("method can only be 'linear', 'lower', 'higher', 'midpoint', 'nearest' or "
-                         f"'inverted_cdf', got {method!r}")
+        raise ValueError(f"{name}: method can only be 'linear', 'lower', 'higher', 'midpoint', "
+                         f"'nearest' or 'inverted_cdf', got {method!r}")
     if weights is not None and method != "inverted_cdf":
-        raise NotImplementedError(f"{method} doesn't support weights. Only method 'inverted_cdf' "
-                                  "supports weights.")
+        raise NotImplementedError(f"{name}: method {method!r} doesn't support weights. Only method "
+                                  "'inverted_cdf' supports weights.")
     (x,), (q,) = promote_inexact(name, a), promote_inexact(name, q)
     if x.value.type.dtype.is_complex or q.value.type.dtype.is_complex:
-        raise ValueError("quantile does not support complex input, as the operation is poorly "
-                         "defined.")
+        raise ValueError(f"{name} does not support complex input, since complex numbers have no "
+                         f"order, got {x.value.type} and q {q.value.type}")
     if q.ndim > 1:
         raise ValueError(f"{name}: q must be a scalar or 1-d, got shape {q.shape}")
     axes = axes_of(name, axis, x.ndim)
@@ -582,7 +582,7 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
     if dtype is not None:
         wanted = from_numpy(requested_dtype("cov", dtype))
         if not (wanted.is_float or wanted.is_complex):
-            raise ValueError(f"cov: dtype must be one of floats or complex numbers, got {wanted}")
+            raise ValueError(f"cov: dtype must be a float or complex dtype, got {wanted}")
         x = cast(x, wanted)
         y = None if y is None else cast(y, wanted)
     x = strong(_as_rows(x, rowvar))

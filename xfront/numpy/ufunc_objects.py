@@ -88,8 +88,8 @@ class ufunc(functools.partial[Array]):
 
     def _binary(self, method: str, out: Any = None) -> None:
         if self.nin != 2 or self.nout != 1:
-            raise ValueError(f"{self.__name__}.{method}: only for functions of two arguments with "
-                             f"one result, this one has {self.nin} and {self.nout}")
+            raise ValueError(f"{self.__name__}.{method}: the function must have two arguments and "
+                             f"one result, but it has {self.nin} and {self.nout}")
         if out is not None:
             raise NotImplementedError(f"{self.__name__}.{method}: arrays are immutable, so `out` "
                                       "is not supported")
@@ -115,8 +115,8 @@ class ufunc(functools.partial[Array]):
         if own is not None:
             return own(x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
         if isinstance(axis, tuple) and len(axis) != 1:
-            raise NotImplementedError(f"{self.__name__}.reduce: one axis at a time, got {axis}; "
-                                      "the order of several would matter")
+            raise NotImplementedError(f"{self.__name__}.reduce: axis must be a single axis, got "
+                                      f"{axis}, because the order of several axes would matter")
         shape = x.shape
         mask = None if where is None else broadcast_to(asarray(where), shape)
         if axis is None:
@@ -150,7 +150,7 @@ class ufunc(functools.partial[Array]):
             initial = self.identity
             if initial is None:
                 raise ValueError(f"zero-size array to reduction operation {self.__name__} which "
-                                 "has no identity")
+                                 "has no identity; pass initial")
         if initial is None:
             start, x = x[0].astype(wanted), x[1:]
         else:
@@ -171,7 +171,8 @@ class ufunc(functools.partial[Array]):
         self._binary("accumulate", out)
         x = asarray(a)
         if not x.ndim:
-            raise ValueError(f"{self.__name__}.accumulate: the array has no axes")
+            raise ValueError(f"{self.__name__}.accumulate: the array must have an axis, got a "
+                             "scalar")
         at = normalize_axis("accumulate", axis, x.ndim)
         own = self._own["accumulate"]
         if own is not None:
@@ -198,11 +199,12 @@ class ufunc(functools.partial[Array]):
           where `b` does not go with the number of arguments.
         """
         if inplace:
-            raise NotImplementedError(f"{self.__name__}.at: arrays are immutable; with "
-                                      "inplace=False the changed array is returned")
+            raise NotImplementedError(f"{self.__name__}.at: arrays are immutable; pass "
+                                      "inplace=False and use the array that is returned")
         if self.nout != 1 or self.nin not in (1, 2) or (b is None) != (self.nin == 1):
             raise ValueError(f"{self.__name__}.at: a function of {self.nin} arguments and "
-                             f"{self.nout} results does not fit {1 if b is None else 2} operands")
+                             f"{self.nout} results cannot be applied to {1 if b is None else 2} "
+                             "operands")
         x = asarray(a)
         if self.nin == 1:
             return At(x)[indices].apply(self)
@@ -223,8 +225,8 @@ class ufunc(functools.partial[Array]):
     def outer(self, A: Any, B: Any, /) -> Any:
         """func of each element of `A` with each of `B`: array of shape A.shape + B.shape."""
         if self.nin != 2:
-            raise ValueError(f"{self.__name__}.outer: only for functions of two arguments, this "
-                             f"one has {self.nin}")
+            raise ValueError(f"{self.__name__}.outer: the function must have two arguments, but it "
+                             f"has {self.nin}")
         x, y = asarray(A), asarray(B)
         return self(x.reshape(x.shape + (1,) * y.ndim), y)
 

@@ -60,7 +60,8 @@ def _from_real(x: Tracer, wanted: DType) -> Tracer:
     if not wanted.is_complex:
         return x
     if x.shape[-1] % 2:
-        raise ValueError(f"view: pairs of {x.value.type.dtype} make {wanted}, got {x.value.type}")
+        raise ValueError("view: the last axis must have an even size to read pairs of "
+                         f"{x.value.type.dtype} as {wanted}, got {x.value.type}")
     pairs = emit(ops.reshape, x, shape=(*x.shape[:-1], x.shape[-1] // 2, 2))
     shape = pairs.shape[:-1]
     parts = []
@@ -80,8 +81,8 @@ def _cast(x: Tracer, wanted: DType) -> Tracer:
         return emit(ops.reshape, made, shape=(*x.shape[:-1], x.shape[-1] * own.bits // wanted.bits))
     ratio = wanted.bits // own.bits
     if x.shape[-1] % ratio:
-        raise ValueError(f"view: the last axis of {x.value.type} must divide by {ratio} to be read "
-                         f"as {wanted}")
+        raise ValueError(f"view: the last axis of {x.value.type} must be divisible by {ratio} to "
+                         f"be read as {wanted}")
     grouped = emit(ops.reshape, x, shape=(*x.shape[:-1], x.shape[-1] // ratio, ratio))
     return emit(ops.bitcast, grouped, dtype=wanted)
 

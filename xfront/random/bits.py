@@ -44,7 +44,7 @@ def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, 
     at_home("bits", out_sharding)
     width = chosen_dtype("bits", dtype, np.uint32, "uint").bits
     if width < 8:
-        raise ValueError(f"bits: there are words of 8, 16, 32 and 64 bits, not of {width}")
+        raise ValueError(f"bits: dtype must have at least 8 bits, got {width}")
     return draw(typed_key("bits", key), width, shape_of(shape))
 
 
@@ -52,8 +52,8 @@ def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, 
 
 def refuse_dtype(dtype: DType) -> NoReturn:
     """Raises: TypeError, which names the dtype."""
-    raise TypeError(f"random floats of {dtype.numpy.name} are not drawn: draw wider ones, and "
-                    "convert them by astype")
+    raise TypeError(f"random floats of dtype {dtype.numpy.name} are not supported; draw wider "
+                    "floats and convert them with astype")
 
 
 def unit_interval(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:

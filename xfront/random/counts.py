@@ -320,7 +320,7 @@ def geometric(key: ArrayLike, p: ArrayLike, shape: ShapeLike | None = None,
     wanted = chosen_dtype("geometric", dtype, int, "int")
     x = promote_inexact("geometric", p)[0]
     if not x.value.type.dtype.is_float:
-        raise ValueError(f"geometric: p must be real, got {x.value.type.dtype.name}")
+        raise ValueError(f"geometric: p must be a real float, got {x.value.type.dtype.name}")
     size = size_of("geometric", shape, x.shape)
     made = x.value.type.dtype
     u = uniform_in(typed_key("geometric", key), size, made, tiny(made), 1)

@@ -42,7 +42,7 @@ class Generator:
 
     def __reduce__(self) -> tuple:
         if self.seed is not None:
-            raise TypeError(f"{self!r} is made of functions and cannot be pickled")
+            raise TypeError(f"{self!r} consists of functions and cannot be pickled")
         return built_in, (self.name,)
 
 
@@ -112,8 +112,8 @@ def draw(key: Tracer, width: int, shape: tuple[int, ...]) -> Tracer:
     made = operand(own.name, own.random_bits(emit(ops.random_unwrap, key), width, shape))
     wanted = ir_dtypes.named(f"u{width}")
     if made.shape != shape or made.value.type.dtype is not wanted:
-        raise TypeError(f"{own.name}: random_bits of {width} bits and shape {shape} gave "
-                        f"{made.value.type}, not {wanted} of that shape")
+        raise TypeError(f"{own.name}: random_bits of {width} bits and shape {shape} returned "
+                        f"{made.value.type}, but must return {wanted} of that shape")
     return made
 
 
@@ -121,7 +121,8 @@ def _wrapped(own: Generator, role: str, words: Any, shape: tuple[int, ...]) -> T
     made = operand(own.name, words)
     whole = (*shape, *own.key_shape)
     if made.shape != whole or not made.value.type.dtype.is_integer:
-        raise TypeError(f"{own.name}: {role} gave {made.value.type}, not u32 of shape {whole}")
+        raise TypeError(f"{own.name}: {role} returned {made.value.type}, but must return u32 of "
+                        f"shape {whole}")
     return emit(ops.random_wrap, convert(made, ir_dtypes.u32), impl=own.dtype.tag)
 
 

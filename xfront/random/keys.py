@@ -44,8 +44,8 @@ def _seed(seed: Any) -> Any:
     if isinstance(seed, bool | np.bool_):
         seed = int(seed)
     if isinstance(seed, int) and not -(2 ** 63) <= seed < 2 ** 63:
-        raise OverflowError(f"PRNG key seed {seed} does not fit in 64 bits with a sign; give "
-                            "numpy.uint64 where the upper half is meant")
+        raise OverflowError(f"PRNG key seed {seed} does not fit in a signed 64-bit integer; pass a "
+                            "numpy.uint64 for a larger seed")
     if isinstance(seed, int):
         wrapped = (seed + 2 ** 63) % 2 ** 64 - 2 ** 63
         if not config.jax_enable_x64:                 # seeds have 32 bits
@@ -96,10 +96,10 @@ def _either(name: str, impl: Any, dtype: Any) -> Any:
     if dtype is None:
         return impl
     if impl is not None:
-        raise ValueError(f"{name}: impl={impl!r} and dtype={dtype!r} both say which generator the "
-                         "keys are of; give one of them")
+        raise ValueError(f"{name}: impl={impl!r} and dtype={dtype!r} cannot both be given, since "
+                         "each names the generator of the keys")
     if not isinstance(dtype, KeyDType):
-        raise ValueError(f"{name}: dtype must be a key dtype, as of random.key_dtype(), got "
+        raise ValueError(f"{name}: dtype must be a key dtype, such as that of random.key(0), got "
                          f"{dtype!r}")
     return dtype
 
@@ -150,8 +150,8 @@ def _wrapped(words: Any, tag: str) -> Any:
     x, dtype = operand("wrap_key_data", words), named_dtype(tag)
     t, n = x.value.type, len(dtype.words)
     if t.dtype is not ir_dtypes.u32 or t.ndim < n or t.shape[t.ndim - n:] != dtype.words:
-        raise TypeError(f"wrap_key_data: keys of {dtype} are made of uint32 words whose shape ends "
-                        f"in {dtype.words}, got {t}")
+        raise TypeError(f"wrap_key_data: key_data for {dtype} must be uint32 with a shape that "
+                        f"ends in {dtype.words}, got {t}")
     return emit(ops.random_wrap, x, impl=tag)
 
 
@@ -202,8 +202,8 @@ def _check_raw(name: str, x: Tracer) -> None:
     t = x.value.type
     words = ir_dtypes.named(f"key<{_tag(None)}>").physical
     if t.dtype is not ir_dtypes.u32 or t.shape[t.ndim - len(words):] != words:
-        raise TypeError(f"{name}: a key is a typed key array (random.key) or uint32 words of shape "
-                        f"{words} (random.PRNGKey), got {t}")
+        raise TypeError(f"{name}: key must be a typed key array (random.key) or uint32 words of "
+                        f"shape {words} (random.PRNGKey), got {t}")
 
 
 def _check_legacy(name: str) -> None:

@@ -53,7 +53,8 @@ def _permuted(key: Any, x: Any, axis: int, independent: bool) -> Any:
     given = operand("permutation", x)
     if not given.ndim:
         if not given.value.type.dtype.is_integer:
-            raise TypeError("x must be an integer or at least 1-dimensional")
+            raise TypeError("permutation: x must be an integer or at least 1-dimensional, got "
+                            f"{given.value.type}")
         index_of(given, "permutation: the number of elements")
     axis = normalize_axis("permutation", axis, given.ndim)
     if not given.size:
@@ -225,7 +226,8 @@ def categorical(key: ArrayLike, logits: ArrayLike, axis: int = -1, shape: ShapeL
     front, own = size[:len(size) - len(batch)], size[len(size) - len(batch):]
     categories = (*own[:place], n, *own[place:])
     if not n and math.prod(size):
-        raise ValueError("categorical: attempt to draw from no categories")
+        raise ValueError("categorical: logits must have at least one category, got none along the "
+                         "axis")
     one = typed_key("categorical", key)
     if replace:
         whole = (*front, *categories)

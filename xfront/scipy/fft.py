@@ -41,11 +41,11 @@ def _transform(name: str, a: Any, kind: int, sizes: Any, axes: Any, norm: Any, b
     lengths = [x.shape[axis] for axis in places] if sizes is None else [
         index_of(n, f"{name}: size") for n in sizes]
     if len(lengths) != len(places):
-        raise ValueError(f"{name}: s and axes must have as many elements, got {sizes} and "
-                         f"{tuple(axes)}")
+        raise ValueError(f"{name}: s and axes must have the same number of elements, got {sizes} "
+                         f"and {tuple(axes)}")
     least = 2 if kind == 1 else 1
     if min(lengths, default=least) < least:
-        raise ValueError(f"{name}: sizes must be {least} or more for type {kind}, got "
+        raise ValueError(f"{name}: sizes must be at least {least} for type {kind}, got "
                          f"{tuple(lengths)}")
     for axis, n in zip(places, lengths, strict=True):
         x = jnp.moveaxis(_sized(as_tracer(x), axis, n), axis, -1)

@@ -39,7 +39,7 @@ class RegularGridInterpolator:
                  bounds_error: bool = False, fill_value: Any = np.nan) -> None:
         name = type(self).__name__
         _check_method(method)
-        only(name, False, "look at the points yourself", bounds_error=bool(bounds_error))
+        only(name, False, "check the points before the call", bounds_error=bool(bounds_error))
         self.values = jnp.asarray(array_like(name, values, "values"))
         self.grid = tuple([jnp.asarray(array_like(name, p, "points")) for p in points])
         if len(self.grid) > self.values.ndim:
@@ -47,9 +47,9 @@ class RegularGridInterpolator:
                              f"{self.values.ndim} dimensions")
         for axis, p in enumerate(self.grid):
             if p.ndim != 1 or p.shape[0] != self.values.shape[axis] or p.shape[0] < 2:
-                raise ValueError(f"{name}: points of axis {axis} must be a vector of 2 or more, as "
-                                 f"many as values has there, got shapes {p.shape} and "
-                                 f"{self.values.shape}")
+                raise ValueError(f"{name}: the points of axis {axis} must be a vector of at least "
+                                 "2 elements, as many as values has along that axis, got shapes "
+                                 f"{p.shape} and {self.values.shape}")
             if not isinstance(p, Tracer) and not np.greater(
                     np.asarray(p)[1:], np.asarray(p)[:-1]).all():
                 raise ValueError(f"{name}: the points of axis {axis} must be strictly ascending")
@@ -78,7 +78,8 @@ class RegularGridInterpolator:
             x = x.reshape(-1, n)
         if not x.ndim or x.shape[-1] != n:
             raise ValueError(f"the requested sample points xi have shape {x.shape}, but this "
-                             f"{type(self).__name__} has dimension {n}")
+                             f"{type(self).__name__} has dimension {n}: the last axis of xi must "
+                             f"have {n} elements")
         x = x.astype(jnp.result_type(x.dtype, *[p.dtype for p in self.grid], np.float16))
         below, share = [], []
         outside: Any = False
@@ -114,7 +115,7 @@ class RegularGridInterpolator:
 
 def _check_method(method: Any) -> None:
     if method not in ("linear", "nearest"):
-        raise ValueError(f"method {method!r} is not defined; there are 'linear' and 'nearest'")
+        raise ValueError(f"method {method!r} is not defined; it must be 'linear' or 'nearest'")
 
 
 __all__ = ["RegularGridInterpolator"]

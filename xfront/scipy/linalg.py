@@ -71,8 +71,8 @@ def _columns(a: Tracer, b: Tracer) -> tuple[Tracer, bool]:
 
 def _rows_fit(name: str, a: Tracer, b: Tracer) -> None:
     if a.shape[-1] != b.shape[-2]:
-        raise ValueError(f"{name}: shapes {a.shape} and {b.shape} do not fit: b must have "
-                         f"{a.shape[-1]} rows")
+        raise ValueError(f"{name}: b must have {a.shape[-1]} rows, got shapes {a.shape} and "
+                         f"{b.shape}")
 
 
 def _bare(x: Tracer, vector: bool) -> Tracer:
@@ -162,9 +162,10 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bo
     Array([1., 2.], dtype=float32)
     """
     if debug is not None:
-        only("solve_triangular", False, "there is no such output", debug=bool(debug))
+        only("solve_triangular", False, "debug output does not exist", debug=bool(debug))
     if trans not in (0, 1, 2, "N", "T", "C"):
-        raise ValueError(f"Invalid 'trans' value {trans}")
+        raise ValueError(f"solve_triangular: Invalid 'trans' value {trans!r}; it must be 0, 1, 2, "
+                         "'N', 'T' or 'C'")
     a, b = promote_inexact("solve_triangular", a, b)
     a = lax.matrices("solve_triangular", a, square=True)
     shape = b.shape
@@ -195,9 +196,10 @@ def solve(a: ArrayLike, b: ArrayLike, lower: bool = False, overwrite_a: bool = F
     >>> linalg.solve(jnp.array([[2., 0.], [0., 4.]]), jnp.array([2., 4.]))
     Array([1., 1.], dtype=float32)
     """
-    only("solve", False, "there is no such output", debug=bool(debug))
+    only("solve", False, "debug output does not exist", debug=bool(debug))
     if assume_a not in ("gen", "sym", "her", "pos"):
-        raise ValueError(f"Expected assume_a to be one of gen, her, pos, sym; got {assume_a!r}")
+        raise ValueError("solve: Expected assume_a to be one of gen, her, pos, sym; got "
+                         f"{assume_a!r}")
     if assume_a == "pos":
         return _cho_solve(cholesky(a, lower), b, lower)
     return jnp.linalg.solve(a, b)
@@ -264,7 +266,7 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0, overwrit
 @eager(static=("trans",))
 def _lu_solve(factors: Any, pivots: Any, b: Any, trans: int) -> Any:
     if trans not in (0, 1, 2):
-        raise ValueError(f"'trans' value must be 0, 1, or 2, got {trans}")
+        raise ValueError(f"lu_solve: 'trans' value must be 0, 1, or 2, got {trans}")
     factors, b = promote_inexact("lu_solve", factors, b)
     factors = lax.matrices("lu_solve", factors, square=True)
     b, vector = _columns(factors, b)
@@ -333,7 +335,8 @@ def qr(a: ArrayLike, overwrite_a: bool = False, lwork: int | None = None, mode: 
            [0. , 0.2]], dtype=float32)
     """
     if mode not in ("full", "economic", "r"):
-        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+        raise ValueError(f"Unsupported QR decomposition mode '{mode}': it must be 'full', "
+                         "'economic' or 'r'")
     (x,) = promote_inexact("qr", a)
     x, order = lax.matrices("qr", x), ()
     if pivoting:
@@ -412,11 +415,13 @@ def eigh(a: ArrayLike, b: None = None, lower: bool = True, eigvals_only: bool = 
     Array([2., 3.], dtype=float32)
     """
     if b is not None:
-        raise NotImplementedError("eigh: only b=None is supported: no second matrix")
+        raise NotImplementedError("eigh: only b=None is supported; the generalized problem is not "
+                                  "available")
     if type != 1:
-        raise NotImplementedError("eigh: only type=1 is supported")
+        raise NotImplementedError(f"eigh: only type=1 is supported, got {type!r}")
     if eigvals is not None:
-        raise NotImplementedError("eigh: eigvals is not supported")
+        raise NotImplementedError("eigh: eigvals is not supported; leave it out and take a slice "
+                                  "of the result")
     (x,) = promote_inexact("eigh", a)
     vectors, values = lax.eigh(x, lower=lower)
     return values if eigvals_only else (values, vectors)
@@ -522,7 +527,8 @@ def _expm_frechet(A: Any, E: Any, enlarge: bool, compute_expm: bool) -> Any:
             raise ValueError(f"expm_frechet: expected {name} to be a (batched) square matrix, got "
                              f"{name}.shape={x.shape}")
     if a.shape != e.shape:
-        raise ValueError(f"expm_frechet: A and E must have one shape, got {a.shape} and {e.shape}")
+        raise ValueError(f"expm_frechet: A and E must have the same shape, got {a.shape} and "
+                         f"{e.shape}")
     if not enlarge:
         made, moved = jvp(expm, (a,), (e,))
     else:

@@ -110,7 +110,8 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
             raise ValueError(f"Input '{name}' must be square, got shape {x.shape}.")
     if t.shape != z.shape:
-        raise ValueError(f"Input arrays must match: T has shape {t.shape}, Z {z.shape}")
+        raise ValueError(f"Input arrays must match: T has shape {t.shape}, but Z has shape "
+                         f"{z.shape}")
     return _each(_to_complex, _complex(t), _complex(z))
 
 
@@ -213,8 +214,9 @@ def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, 
         raise ValueError(f"eigh_tridiagonal: select must have a value in 'a', 'i', 'v', got "
                          f"{select!r}")
     if select == "v":
-        raise NotImplementedError("eigh_tridiagonal: select='v' is not supported, the number of "
-                                  "values would depend on them; use 'a' and a mask")
+        raise NotImplementedError("eigh_tridiagonal: select='v' is not supported, since the number "
+                                  "of results would depend on the values; use select='a' and a "
+                                  "mask")
     bounds = None
     if select == "i":
         if select_range is None:
@@ -238,8 +240,8 @@ def _eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool, bounds: Any) -> Any:
                         f"{d.shape} and {e.shape}")
     if jnp.issubdtype(d.dtype, jnp.complexfloating):
         if not eigvals_only:
-            raise NotImplementedError("eigh_tridiagonal: of complex matrices there are eigenvalues "
-                                      "alone; write eigvals_only=True, or eigh of the matrix")
+            raise NotImplementedError("eigh_tridiagonal: eigenvectors of complex matrices are not "
+                                      "supported; pass eigvals_only=True, or use eigh")
         d, e = jnp.real(d), jnp.abs(e)
     below = jnp.pad(e, [(0, 0)] * (e.ndim - 1) + [(1, 0)]) if n else e
     matrix = jnp.where(np.eye(n, dtype=bool), jnp.expand_dims(d, -1),
@@ -349,7 +351,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     Array([[2., 0.],
            [0., 3.]], dtype=float32)
     """
-    only("sqrtm", 1, "it changes no result", blocksize=blocksize)
+    only("sqrtm", 1, "the block size does not change the result", blocksize=blocksize)
     (x,) = _square("sqrtm", A)
     return _each(_root, _complex(x))
 
@@ -441,7 +443,8 @@ def polar(a: ArrayLike, side: str = "right", *, method: str = "qdwh", eps: float
     if side not in ("right", "left"):
         raise ValueError(f"polar: the argument `side` must be 'right' or 'left', got {side!r}")
     if method not in ("qdwh", "svd"):
-        raise ValueError(f"polar: unknown polar decomposition method {method!r}")
+        raise ValueError(f"polar: unknown polar decomposition method {method!r}; it must be 'qdwh' "
+                         "or 'svd'")
     (x,) = promote_inexact("polar", a)
     x = lax.matrices("polar", x)
     if method == "svd":
@@ -451,8 +454,8 @@ def polar(a: ArrayLike, side: str = "right", *, method: str = "qdwh", eps: float
         return exact_matmul(u, vh), exact_matmul(_adjoint(half), jnp.expand_dims(s, -1) * half)
     m, n = x.shape[-2:]
     if (m < n) if side == "right" else (m > n):
-        raise NotImplementedError(f"polar: method='qdwh' with side={side!r} does not take matrices "
-                                  f"of shape {(m, n)}; write method='svd'")
+        raise NotImplementedError(f"polar: method='qdwh' with side={side!r} does not support "
+                                  f"matrices of shape {(m, n)}; pass method='svd'")
 
     def parts(x: Any) -> Any:
         u, h, _, _ = qdwh(x, eps=eps, max_iterations=max_iterations)
@@ -492,7 +495,8 @@ def qr_multiply(a: ArrayLike, c: ArrayLike, mode: str = "right", pivoting: bool 
     have = c.shape[-1 if mode == "right" or c.ndim == 1 else -2] if c.ndim else 0
     if have != inner:
         what = f"c @ Q: Q has {inner} rows" if mode == "right" else f"Q @ c: Q has {inner} columns"
-        raise ValueError(f"qr_multiply: shapes {x.shape} and {c.shape} do not fit for {what}")
+        raise ValueError(f"qr_multiply: shapes {x.shape} of a and {c.shape} of c do not allow the "
+                         f"product {what}")
     made = exact_matmul(c, q) if mode == "right" else exact_matmul(q, c)
     return (made, r) if order is None else (made, r, order)
 

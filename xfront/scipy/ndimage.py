@@ -58,13 +58,13 @@ def map_coordinates(input: ArrayLike, coordinates: Sequence[Any], order: int,
         raise NotImplementedError(f"map_coordinates: only order=0 and order=1 are supported, got "
                                   f"{order}")
     if mode not in _INSIDE:
-        raise NotImplementedError(f"map_coordinates: mode={mode!r} is not supported; there are "
-                                  f"{', '.join(_INSIDE)}")
+        raise NotImplementedError(f"map_coordinates: mode={mode!r} is not supported; it must be "
+                                  f"one of {', '.join(_INSIDE)}")
     image = array_like("map_coordinates", input)
     given = [array_like("map_coordinates", x, "coordinates") for x in coordinates]
     if len(given) != np.ndim(image):
-        raise ValueError("map_coordinates: coordinates must be a sequence of length input.ndim, but"
-                         f" {len(given)} != {np.ndim(image)}")
+        raise ValueError("map_coordinates: coordinates must be a sequence of length input.ndim, "
+                         f"but {len(given)} != {np.ndim(image)}; give one array for each axis")
     return _values(image, given, cval, index_of(order), mode)
 
 

@@ -109,11 +109,11 @@ def minimize(fun: Callable[..., Any], x0: ArrayLike, args: tuple = (), *, method
     given = {} if options is None else dict(options)
     for name in given:
         if name not in _OPTIONS:
-            raise TypeError(f"minimize: option {name!r} is none of {', '.join(_OPTIONS)}")
+            raise TypeError(f"minimize: options must be among {', '.join(_OPTIONS)}, got {name!r}")
     x = jnp.asarray(array_like("minimize", x0))
     if x.ndim != 1 or not jnp.issubdtype(x.dtype, jnp.floating):
-        raise TypeError("minimize: x0 must be a vector of floats, got shape "
-                        f"{x.shape} and dtype {x.dtype}; flatten_util.ravel_pytree makes one")
+        raise TypeError(f"minimize: x0 must be a vector of floats, got shape {x.shape} and dtype "
+                        f"{x.dtype}; flatten_util.ravel_pytree makes a vector of a tree")
     limit = given.get("gtol", 1e-5 if tol is None else tol)
     turns = given.get("maxiter")
     turns = 200 * x.size if turns is None else index_of(turns, "minimize: maxiter")

@@ -20,7 +20,7 @@ from ..tracing.tracer import Tracer, as_tracer
 def _size(name: str, n: Any, least: int = 0) -> int:
     n = index_of(n, f"{name}: n")
     if n < least:
-        raise ValueError(f"{name}: n must be {'positive' if least else '0 or more'}, got {n}")
+        raise ValueError(f"{name}: n must be {'positive' if least else 'nonnegative'}, got {n}")
     return n
 
 

@@ -46,9 +46,9 @@ def make_array_from_callback(shape: Sequence[int], sharding: Sharding,
             first = next(iter(parts.values()), part)
             if part.shape != wanted or part.dtype != first.dtype:
                 raise ValueError(
-                    f"make_array_from_callback: the part at {index} is of shape {part.shape} and "
-                    f"dtype {part.dtype}; parts of {sharding} of an array of shape {whole} have "
-                    f"shape {wanted}, and all one dtype ({first.dtype})")
+                    f"make_array_from_callback: the part at {index} has shape {part.shape} and "
+                    f"dtype {part.dtype}, but the parts of an array of shape {whole} with "
+                    f"{sharding} must have shape {wanted} and the same dtype ({first.dtype})")
             parts[key] = part
             placed[device] = part
         else:
@@ -79,7 +79,7 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Shardin
     whole, name = tuple([int(n) for n in shape]), "make_array_from_single_device_arrays"
     for x in arrays:
         if not isinstance(x, ArrayImpl):
-            raise TypeError(f"{name}: parts are arrays on one device, got {type(x)}")
+            raise TypeError(f"{name}: every part must be an array on one device, got {type(x)}")
     ids = [d.id for x in arrays for d in x.devices()]
     if len({*ids}) != len(ids):
         raise ValueError("When making an array from single-device arrays, the input arrays must be "
@@ -87,18 +87,18 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Shardin
     held = {d: x for x in arrays for d in x.devices()}
     devices = list(sharding.addressable_devices_indices_map(whole))
     if {*devices} != {*held}:
-        raise ValueError(f"{name}: {sharding} has a part on each of the devices "
-                         f"{sorted(d.id for d in devices)} of this process, got parts on "
-                         f"{sorted(ids)}")
+        raise ValueError(f"{name}: {sharding} needs a part on each of the devices "
+                         f"{sorted(d.id for d in devices)} of this process, but got parts on "
+                         f"devices {sorted(ids)}")
     if not arrays:
-        raise ValueError(f"{name}: this process has no part, which is not supported")
+        raise ValueError(f"{name}: a process without any part is not supported")
     wanted, kind = sharding.shard_shape(whole), arrays[0].dtype
     if dtype is not None and np.dtype(dtype) != kind:
-        raise ValueError(f"{name}: dtype={dtype}, but the parts are of dtype {kind}")
+        raise ValueError(f"{name}: dtype={dtype} was given, but the parts have dtype {kind}")
     for x in arrays:
         if x.shape != wanted or x.dtype != kind:
-            raise ValueError(f"{name}: parts of {sharding} of an array of shape {whole} have shape "
-                             f"{wanted} and dtype {kind}, got {x.aval.str_short()}")
+            raise ValueError(f"{name}: the parts of an array of shape {whole} with {sharding} must "
+                             f"have shape {wanted} and dtype {kind}, got {x.aval.str_short()}")
     aval = binding.AbstractArray(whole, kind, False)
     return binding.result_handler(aval, sharding, True)([held[d] for d in devices])
 
@@ -130,8 +130,8 @@ def make_array_from_process_local_data(sharding: Sharding, local_data: ArrayLike
     else:
         whole = tuple([int(n) for n in global_shape])
         if len(whole) != data.ndim:
-            raise ValueError(f"make_array_from_process_local_data: the data has shape {data.shape},"
-                             f" and global_shape is {whole}")
+            raise ValueError("make_array_from_process_local_data: the data and global_shape must "
+                             f"have the same number of axes, got {data.shape} and {whole}")
     part = sharding.shard_shape(whole)
     for i, (given, total, share) in enumerate(zip(data.shape, whole, shares, strict=True)):
         held = len(share.mine) * part[i]
@@ -169,12 +169,13 @@ class Share(NamedTuple):
         """The length of a dimension of which this process has `n` elements. Raises: ValueError
         where the share does not tell it."""
         if not self.uniform:
-            raise ValueError("make_array_from_process_local_data: processes hold different shares "
-                             "of a dimension; give global_shape")
+            raise ValueError("make_array_from_process_local_data: processes hold different numbers "
+                             "of parts of a dimension; pass global_shape")
         if n % len(self.mine):
             raise ValueError(
                 f"make_array_from_process_local_data: this process holds {len(self.mine)} of "
-                f"{self.parts} parts of a dimension, its data has {n} elements")
+                f"{self.parts} parts of a dimension, so its data must have a multiple of that many "
+                f"elements there, got {n}")
         return n // len(self.mine) * self.parts
 
 
@@ -196,8 +197,9 @@ def process_shares(sharding: Any, ndim: int) -> list[Share]:
     found = [Share(tuple(sorted({part[k] for part in mine})), whole[k], len(lengths[k]) == 1)
              for k in range(ndim)]
     if len(mine) != math.prod(len(share.mine) for share in found):
-        raise ValueError(f"the parts of {sharding} that devices of this process hold are no block; "
-                         "make_array_from_callback asks for each by its indices")
+        raise ValueError(f"the parts of {sharding} that devices of this process hold do not form a "
+                         "block; use make_array_from_callback, which asks for each part by its "
+                         "indices")
     return found
 
 

@@ -37,8 +37,9 @@ def constraint(x: Any, sharding: Any) -> Any:
     if sharding.memory_kind is not None and sharding._internal_device_list is not None:
         own = sharding._device_assignment[0].default_memory().kind
         if sharding.memory_kind != own:
-            raise NotImplementedError(f"with_sharding_constraint: the memory of {sharding} is not "
-                                      f"supported, only the devices' own is ({own!r})")
+            raise NotImplementedError(f"with_sharding_constraint: the memory kind of {sharding} is "
+                                      "not supported; only the default memory of the devices is "
+                                      f"({own!r})")
     asked = ir_sharding(sharding, kind.ndim)
     if asked.mesh.of_type("explicit") and explicit(asked) != kind.sharding:
         raise AssertionError(

@@ -40,8 +40,8 @@ class set_mesh:
 
     def __init__(self, mesh: Mesh) -> None:
         if not isinstance(mesh, Mesh):
-            raise TypeError(f"set_mesh: a Mesh is wanted, got {mesh!r} of type "
-                            f"{type(mesh).__name__}; an AbstractMesh is set by use_abstract_mesh")
+            raise TypeError(f"set_mesh: mesh must be a Mesh, got {mesh!r} of type "
+                            f"{type(mesh).__name__}; use use_abstract_mesh for an AbstractMesh")
         if tracing.current is not None:
             raise ValueError("`set_mesh` can only be used outside of `jit`; use use_abstract_mesh "
                              "in a function that is traced")
@@ -71,8 +71,8 @@ class use_abstract_mesh:
 
     def __init__(self, mesh: AbstractMesh) -> None:
         if not isinstance(mesh, AbstractMesh):
-            raise TypeError(f"use_abstract_mesh: an AbstractMesh is wanted, got {mesh!r} of type "
-                            f"{type(mesh).__name__}")
+            raise TypeError(f"use_abstract_mesh: mesh must be an AbstractMesh, got {mesh!r} of "
+                            f"type {type(mesh).__name__}")
         before = binding.mesh_state.value
         concrete = before[0] if before else None
         self._swapped = Entered((concrete, mesh, concrete))

@@ -151,7 +151,7 @@ def _named(names: Any) -> tuple[str, ...]:
     names = (names,) if isinstance(names, str) else tuple(names)
     for name in names:
         if type(name) is not str:
-            raise TypeError(f"names of mesh axes are strings, got {name!r} of type "
+            raise TypeError(f"names of mesh axes must be strings, got {name!r} of type "
                             f"{type(name).__name__}")
     return names
 
@@ -161,16 +161,16 @@ def _typed(types: Any, n: int) -> tuple[AxisType, ...]:
         return (AxisType.Auto,) * n
     types = (types,) if isinstance(types, AxisType) else tuple(types)
     if any(not isinstance(t, AxisType) for t in types):
-        raise TypeError(f"axis_types are AxisType.Auto, Explicit or Manual, got {types}")
+        raise TypeError(f"axis_types must be AxisType.Auto, Explicit or Manual, got {types}")
     if len(types) != n:
-        raise ValueError(f"a mesh has one type for each axis; got {len(types)} axis_types for {n} "
-                         "axes")
+        raise ValueError(f"a mesh must have one type for each axis; got {len(types)} axis_types "
+                         f"for {n} axes")
     return types
 
 
 def _distinct(names: tuple[str, ...]) -> None:
     if len({*names}) != len(names):
-        raise ValueError(f"axes of a mesh have different names, got {names}")
+        raise ValueError(f"axes of a mesh must have different names, got {names}")
 
 
 class Mesh(_Axes):
@@ -214,11 +214,13 @@ class Mesh(_Axes):
         if found is not None:
             return found
         if bad := [d for d in flat if not isinstance(d, binding.Device)]:
-            raise TypeError(f"Mesh: devices are those that xfront.devices() gives, got {bad[0]!r}")
+            raise TypeError("Mesh: devices must be devices such as those of xfront.devices(), got "
+                            f"{bad[0]!r}")
         if len({*flat}) != len(flat):
-            raise ValueError(f"Mesh: each device occurs once, got ids {[d.id for d in flat]}")
+            raise ValueError("Mesh: each device may occur only once, got the ids "
+                             f"{[d.id for d in flat]}")
         if len({d.platform for d in flat}) > 1:
-            raise ValueError("Mesh: devices are of one platform, got "
+            raise ValueError("Mesh: all devices must belong to the same platform, got "
                              f"{sorted({d.platform for d in flat})}")
         self = super().__new__(cls)
         self.devices = array.copy()
@@ -302,8 +304,8 @@ class Mesh(_Axes):
         box = tuple([slice(a, b + 1) for a, b in zip(places.min(0), places.max(0), strict=True)])
         part = self.devices[box]
         if part.size != len(places):
-            raise ValueError("Mesh.local_mesh: the devices of this process are no rectangle of the "
-                             "mesh")
+            raise ValueError("Mesh.local_mesh: the devices of this process do not form a "
+                             "rectangular part of the mesh")
         return Mesh(part, self.axis_names, self.axis_types)
 
     def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
@@ -326,8 +328,8 @@ def _found(platform: str, ids: np.ndarray, names: tuple[str, ...], types: tuple[
 
     by_id = {d.id: d for d in devices_of(platform) or clients.client(platform).devices()}
     if lost := sorted({*ids.flat} - {*by_id}):
-        raise ValueError(f"a mesh of the devices {ids.tolist()} of {platform}, of which {lost} are "
-                         "not here")
+        raise ValueError(f"a mesh of the devices {ids.tolist()} of {platform} was unpickled, but "
+                         f"the devices {lost} do not exist here")
     devices = np.array([by_id[i] for i in ids.flat], object).reshape(ids.shape)
     return Mesh(devices, names, types)
 
@@ -367,8 +369,8 @@ class AbstractMesh(_Axes):
         self.axis_names = _named(axis_names)
         self.axis_sizes = tuple([int(s) for s in axis_sizes])
         if len(self.axis_sizes) != len(self.axis_names):
-            raise ValueError(f"AbstractMesh: {len(self.axis_sizes)} axis_sizes for "
-                             f"{len(self.axis_names)} axis_names")
+            raise ValueError("AbstractMesh: axis_sizes and axis_names must have the same length, "
+                             f"got {self.axis_sizes} and {self.axis_names}")
         _distinct(self.axis_names)
         self.axis_types = _typed(axis_types, len(self.axis_names))
         self.abstract_device = abstract_device

@@ -71,8 +71,8 @@ def _inner(name: str, axes: Any, kind: AxisType, arrays: Any) -> Any:
         mesh = found[0] if found else mesh
     chosen = mesh.axis_names if axes is None else (axes,) if isinstance(axes, str) else tuple(axes)
     if strays := [a for a in chosen if a not in mesh.axis_names]:
-        raise ValueError(f"{name}: the mesh in context has axes {mesh.axis_names}, not "
-                         f"{strays[0]!r}; set it with set_mesh")
+        raise ValueError(f"{name}: the mesh in context has no axis {strays[0]!r}, its axes are "
+                         f"{mesh.axis_names}; set the mesh with set_mesh")
     return mesh.update_axis_types(dict.fromkeys(chosen, kind))
 
 
@@ -119,7 +119,7 @@ def auto_axes(f: Callable[..., Any] | None = None, /, *, axes: str | tuple[str, 
         told = kwargs.pop("out_sharding", out_sharding)
         if told is None:
             raise TypeError("Missing required keyword argument: 'out_sharding': auto_axes needs to "
-                            "know where the result is; give it here or to auto_axes")
+                            "know how the result is sharded; pass it in this call or to auto_axes")
         inner = _inner("auto_axes", axes, AxisType.Auto, (args, kwargs))
         if inner.empty:
             return reshard(f(*args, **kwargs), told)
@@ -164,7 +164,8 @@ def explicit_axes(f: Callable[..., Any] | None = None, /, *,
         told = kwargs.pop("in_sharding", in_sharding)
         if told is None:
             raise TypeError("Missing required keyword argument: 'in_sharding': explicit_axes needs "
-                            "to know where arguments are; give it here or to explicit_axes")
+                            "to know how the arguments are sharded; pass it in this call or to "
+                            "explicit_axes")
         one = isinstance(told, binding.Sharding | PartitionSpec)
         outer = get_abstract_mesh()
         inner = _inner("explicit_axes", axes, AxisType.Explicit, (args, kwargs))

@@ -22,9 +22,9 @@ def move(x: ArrayImpl, sharding: Any) -> ArrayImpl:
     there = x._sharding
     if there._internal_device_list != sharding._internal_device_list:
         raise ValueError(
-            f"an array of several processes can be moved between shardings of the same devices in "
-            f"the same order; it lies as {there}, and {sharding} is asked for. "
-            "multihost_utils.process_allgather gives its value to every process")
+            "an array of several processes can only be moved between shardings of the same devices "
+            f"in the same order; it has {there}, but {sharding} was requested. Use "
+            "multihost_utils.process_allgather to get its value in every process")
     [moved] = _program(x.aval, there, sharding).run([x], True)
     return moved
 

@@ -80,7 +80,7 @@ binding.set_check_pspec(_check)
 def _devices(s: Any) -> Any:
     found = s._internal_device_list
     if found is None:
-        raise ValueError(f"{s} has an abstract mesh, and so no devices")
+        raise ValueError(f"{s} has an abstract mesh, so it has no devices")
     return found
 
 
@@ -226,7 +226,7 @@ def ir_sharding(s: Any, ndim: int) -> data.Sharding:
       has unreduced or reduced axes.
     """
     if type(s) is not NamedSharding:
-        raise ValueError(f"a NamedSharding is wanted here, which names axes of a mesh; got {s}")
+        raise ValueError(f"expected a NamedSharding, which names axes of a mesh, but got {s}")
     _refuse_sums(s)
     try:
         return data.Sharding(s.mesh.axes, ir_spec(s.spec, ndim))
@@ -341,7 +341,8 @@ def _gspmd_shard_shape(s: Any, shape: Sequence[int]) -> tuple[int, ...]:
     """Shape of a device's part of an array of the given shape. Raises: IndivisibleError."""
     parts = _parts(s, len(tuple(shape)))
     if any(n % c for n, c in zip(shape, parts, strict=True)):
-        raise IndivisibleError(f"{s} divides an array of shape {tuple(shape)} into {parts} parts")
+        raise IndivisibleError(f"{s} divides an array of shape {tuple(shape)} into {parts} parts, "
+                               "which must evenly divide the shape")
     return tuple([n // c for n, c in zip(shape, parts, strict=True)])
 
 

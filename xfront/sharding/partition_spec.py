@@ -51,7 +51,8 @@ class PartitionSpec:
         self.partitions = tuple([_plain(p) for p in partitions])
         self.unreduced, self.reduced = frozenset(unreduced), frozenset(reduced)
         if both := self.unreduced & self.reduced:
-            raise ValueError(f"PartitionSpec: axes {sorted(both)} are in unreduced and in reduced")
+            raise ValueError(f"PartitionSpec: axes {sorted(both)} are in both unreduced and "
+                             "reduced; name each axis in only one of them")
         self._hash = hash((self.partitions, self.unreduced, self.reduced))
 
     def __repr__(self) -> str:

@@ -212,8 +212,8 @@ def spread(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]
                     wanted, len(x.aval.shape)):
                 raise ValueError(
                     "Sharding passed to jit does not match the sharding on the respective arg. Got "
-                    f"jit sharding: {wanted},\narg sharding: {there} for {name(i)}: place it with "
-                    "device_put first")
+                    f"jit sharding: {wanted},\narg sharding: {there} for {name(i)}: move the array "
+                    "with device_put first")
             there = wanted
         ins.append(there if type(there) is NamedSharding else None)
         if there is not None:
@@ -237,8 +237,8 @@ def _agreed(claims: Sequence[Claim], ins: Sequence[Any], outs: Sequence[Any]) ->
         if claim.sharding._internal_device_list != claims[0].sharding._internal_device_list:
             raise ValueError(
                 f"Received incompatible devices for jitted computation. Got {claims[0]} and "
-                f"{claim}. Both are committed to where they lie: move one to the other with "
-                "device_put")
+                f"{claim}. Both are committed to their devices: move one to the devices of the "
+                "other with device_put")
         if mesh is None and type(claim.sharding) is NamedSharding:
             mesh = claim.sharding.mesh
     if mesh is None:

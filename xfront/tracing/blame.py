@@ -53,8 +53,9 @@ def explain(name: str, function: Function, operands: Sequence[Any], located: boo
         where = f" at {op.loc.file}:{op.loc.line} ({op.loc.function})" if (
             located and op.loc is not None and op.loc.code is not None) else ""
         raise FloatingPointError(
-            f"invalid value ({what}) encountered in {op.definition.name}({types}) -> {made}"
-            f"{where}, in {name}; the option jax_debug_{what}s asks for this error") from None
+            f"invalid value ({what}) encountered in {op.definition.name}({types}) -> "
+            f"{made}{where}, in {name}; this error is raised because the option jax_debug_{what}s "
+            "is set") from None
 
 
 def evaluate(function: Function, operands: Sequence[Any], place: Placement) -> list[Any]:

@@ -143,8 +143,8 @@ class Compiled:
             raise RuntimeError(
                 f"Array has been deleted: {self.executable.name} reads {len(gone)} of "
                 f"{len(buffers)} arrays that are no longer there ({'; '.join(gone)}). An argument "
-                "that donate_argnums or donate_argnames names gives its memory to the results of "
-                "the call: use those, or do not donate it.") from None
+                "named in donate_argnums or donate_argnames gives its memory to the results of the "
+                "call: use those results, or do not donate the argument.") from None
 
 
 class SpreadProgram(Compiled):
@@ -215,8 +215,8 @@ def check_numbers(results: Sequence[Any]) -> None:
     for x in results:
         if (what := watching.bad(x)) is not None:
             raise FloatingPointError(f"invalid value ({what}) encountered in a result of type "
-                                     f"{x.dtype.name}{list(x.shape)}; the option "
-                                     f"jax_debug_{what}s asks for this error")
+                                     f"{x.dtype.name}{list(x.shape)}; this error is raised because "
+                                     f"the option jax_debug_{what}s is set")
 
 
 def to_array(x: Any) -> Any:

@@ -64,9 +64,10 @@ class Following:
             source = self.trace.sources[i - self.n_own]
         elif self.origins is None:
             raise NotImplementedError(
-                f"inside {self.trace.kind}, in a shard_map with check_vma=True, it is not known "
-                "over which axes arguments vary, which vjp, linearize and types have to know: "
-                "use grad or jvp, call it outside of it, or give shard_map check_vma=False")
+                f"inside {self.trace.kind}, in a shard_map with check_vma=True, the axes over "
+                "which arguments vary are not known, but vjp, linearize and types need them: use "
+                f"grad or jvp, move the call outside {self.trace.kind}, or pass check_vma=False to "
+                "shard_map")
         else:
             source = self.origins[i]
         return varies(source) & {a for a, _ in self.axes}

@@ -58,8 +58,8 @@ def _analysed(function: Function) -> Uses:
         wanted[part if root is v else ...] = True
         if (mask & wanted).any():
             raise KeyReuseError(f"a key of type {v.type} is consumed by {op.definition.name} at "
-                                f"{op.loc}, and was consumed before in @{function.name}; split it "
-                                "with random.split, or copy it with random.clone")
+                                f"{op.loc}, but it was already consumed in @{function.name}; split "
+                                "it with random.split, or copy it with random.clone")
         mask |= wanted
 
     for op in function.ops:
@@ -139,7 +139,8 @@ def _by_loop(op: Op) -> list[tuple[Value, Any, int | None]]:
 
 def _refuse_repeated(op: Op, v: Value) -> None:
     raise KeyReuseError(f"the body of {op.definition.name} at {op.loc} consumes a key of type "
-                        f"{v.type} that is the same in each turn; carry a key and split it")
+                        f"{v.type} that is the same in every iteration; carry the key and split it "
+                        "in the body")
 
 
 # --- between programs -----------------------------------------------------------------------

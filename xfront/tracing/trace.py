@@ -250,7 +250,7 @@ def leak_error(tracer: Tracer) -> UnexpectedTracerError:
     here = capture_location((), 2)
     why = ("its trace has ended" if trace.closed else
            "its trace belongs to another thread" if trace.thread != threading.get_ident() else
-           "its trace is inside the one that uses it")
+           "its trace is nested inside the trace that uses it")
     return UnexpectedTracerError(
         f"a tracer of type {tracer.value.type} escaped from a function transformed by "
         f"{trace.kind} (@{trace.builder.name}) and is used at {here}, but {why}.\n"
@@ -515,10 +515,10 @@ def make_room(level: int, name: str) -> None:
     most = min(MOST_LEVELS, _stack_bytes() // BYTES_A_LEVEL)
     if level > most:
         raise RecursionError(
-            f"maximum recursion depth exceeded: {level - 1} transformations are open in one "
-            f"another where {name} is traced. A function that calls itself under jit, grad, vmap, "
-            "cond or scan has no end while it is traced: give the recursion a bound that is known "
-            "then, or write it as a lax.while_loop")
+            f"maximum recursion depth exceeded: {name} is traced inside {level - 1} nested "
+            "transformations. A function that calls itself under jit, grad, vmap, cond or scan is "
+            "traced without end: bound the recursion by a value that is known while tracing, or "
+            "write it as a lax.while_loop")
     wanted = 1000 + FRAMES_A_LEVEL * (level + DEEP)
     global _deep, _limit_before
     with _making_room:

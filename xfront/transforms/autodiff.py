@@ -202,7 +202,7 @@ def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
 
 def no_axes(name: str, reduce_axes: Sequence[Any]) -> None:
     """Refuse axes to sum a gradient over. Raises: NotImplementedError."""
-    only(name, (), "a psum over the axis inside the function sums over it",
+    only(name, (), "to sum over the axis, call psum over it inside the function",
          reduce_axes=reduce_axes if reduce_axes else ())
 
 
@@ -216,7 +216,8 @@ def resolve(name: str, places: Sequence[int], args: Sequence[Any]) -> list[int]:
                              f"by the caller, but got only {n} positional arguments.")
     chosen = [i % n for i in places]
     if len(set(chosen)) != len(chosen):
-        raise TypeError(f"differentiating {name}: argnums={tuple(places)} names an argument twice")
+        raise TypeError(f"differentiating {name}: argnums={tuple(places)} names the same argument "
+                        "twice")
     return chosen
 
 
@@ -235,8 +236,8 @@ def differentiable(kinds: Sequence[tuple[Any, bool]], args: Sequence[Any], chose
             dtype_name = dtype.name if dtype.is_key else dtype.numpy.name
             instead = ("Convert it with .astype(complex), or leave holomorphic out"
                        if holomorphic else
-                       "Convert it to a float to differentiate by it, or pass allow_int=True for a "
-                       "gradient of dtype float0")
+                       "Convert it to a float to differentiate with respect to it, or pass "
+                       "allow_int=True for a gradient of dtype float0")
             raise TypeError(f"grad requires {wants}, but {where} has dtype {dtype_name}. "
                             f"{instead}.")
     return tuple([t.dtype.is_inexact for t, _ in kinds])
@@ -262,12 +263,12 @@ def check_scalar(name: str, value: Any, holomorphic: bool) -> None:
         if holomorphic:
             instead = "Leave holomorphic out for a function with a real result"
         elif t.dtype.is_complex:
-            instead = ("Pass holomorphic=True for a holomorphic function of complex arguments; of "
-                       "others differentiate the real part, the imaginary part or abs of the "
-                       "result, or use xfront.vjp")
+            instead = ("Pass holomorphic=True for a holomorphic function of complex arguments; "
+                       "otherwise differentiate the real part, the imaginary part or the absolute "
+                       "value of the result, or use xfront.vjp")
         else:
-            instead = ("An integer has no derivative: convert what is differentiated to a float "
-                       "before it is rounded or counted, or use xfront.vjp")
+            instead = ("An integer has no derivative: return a float, computed without rounding or "
+                       "counting, or use xfront.vjp")
         raise TypeError(f"grad requires {'complex' if holomorphic else 'real'}-valued outputs "
                         f"(output dtype that is a sub-dtype of np."
                         f"{'complexfloating' if holomorphic else 'floating'}), but {name} "
@@ -349,9 +350,10 @@ def check_tangents(name: str, kinds: Sequence[tuple[Any, bool]], dots: Sequence[
             raise ValueError(f"jvp called with different primal and tangent shapes; got primal "
                              f"shape {t.shape} and tangent shape {shape} at leaf {i} of {name}")
         if not t.is_inexact and not is_zero:
-            raise TypeError(f"primal and tangent arguments to jvp do not match; dtypes must be "
-                            f"equal, or in case of int/bool primal dtype the tangent dtype must be "
-                            f"float0. Got primal {t} at leaf {i} of {name}")
+            raise TypeError("primal and tangent arguments to jvp do not match; dtypes must be "
+                            "equal, or in case of int/bool primal dtype the tangent dtype must be "
+                            f"float0. Got primal {t} and tangent {kind_of('jvp', d)[0]} at leaf "
+                            f"{i} of {name}")
         if t.is_inexact and not is_zero:
             dot_type, _ = kind_of("jvp", d)
             if dot_type.dtype is not t.dtype:
@@ -437,7 +439,7 @@ def _apply_linear(name: str, split: Any, tree: Any, flat: Flat, kinds: tuple, ha
     dots, dot_tree = tree_flatten(list(tangents))
     if dot_tree != tree:
         raise TypeError(f"the tangents given to the linear map of {name} have structure "
-                        f"{dot_tree}, its primals {tree}")
+                        f"{dot_tree}, but its primals have structure {tree}")
     try:
         check_tangents(name, kinds, dots)
     except TypeError as e:
@@ -548,9 +550,9 @@ def varying_alike(name: str, ct: Any, wanted: frozenset[str]) -> Any:
     if more := own - wanted:
         raise ValueError(
             f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function of {name}: the "
-            f"cotangent varies over {_braced(own)} and the output that it is of over "
-            f"{_braced(wanted)}: sum it over {_braced(more)}, `lax.psum`, or have the output vary, "
-            "`lax.pcast(..., to='varying')`")
+            f"cotangent varies over {_braced(own)}, but the corresponding output varies over "
+            f"{_braced(wanted)}: sum the cotangent over {_braced(more)} with `lax.psum`, or make "
+            "the output vary there with `lax.pcast(..., to='varying')`")
     return pcast(ct, wanted - own) if wanted - own else ct
 
 
@@ -617,7 +619,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     kinds = [struct_kind("linear_transpose", x) for x in leaves]
     for t, _ in kinds:
         if not t.is_inexact:
-            raise TypeError(f"linear_transpose only supports float and complex inputs, got {t}")
+            raise TypeError("linear_transpose only supports float and complex inputs, but got "
+                            f"{t}; bind other inputs with functools.partial")
     flat = trace_call(lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name,
                       kind="linear_transpose", staging=True, origins=leaves)
     types = flat.function.return_types

@@ -67,7 +67,8 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
         return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy,
                                  static_argnums=static_argnums,
                                  static_argnames=static_argnames, concrete=concrete)
-    only("checkpoint", False, "name what must be known in static_argnums", concrete=concrete)
+    only("checkpoint", False, "name the arguments whose values the function needs in "
+                              "static_argnums", concrete=concrete)
     if not callable(fun):
         raise TypeError(f"checkpoint: expected a function, got {fun!r}")
     if policy is not None and not callable(policy):

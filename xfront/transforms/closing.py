@@ -114,7 +114,7 @@ def with_constants(flat: Flat, n_own: int, rule: str) -> Function:
     for x in flat.captures:
         if type(x) is Tracer:
             raise UnexpectedTracerError(
-                f"{rule} met a tracer of type {x.value.type} that its function was not given; "
+                f"{rule} uses a tracer of type {x.value.type} that was not passed to its function; "
                 "pass the value to the function as an argument")
     b = Builder(flat.function.name)
     own = [b.param(v.type) for v in flat.function.params[:n_own]]

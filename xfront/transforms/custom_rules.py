@@ -179,8 +179,8 @@ class Rule:
         n = len(self.captures)
         again = self.function(self.probe)
         if len(self.captures) != n or self.home is not None and self.holds_others:
-            raise UnexpectedTracerError(f"the rule of {self.name} captures other values each time; "
-                                        "pass them to the function as arguments")
+            raise UnexpectedTracerError(f"the rule of {self.name} captures different values each "
+                                        "time it is traced; pass them to the function as arguments")
         self.whole = again if self.probe.role == "jvp" else None
 
 
@@ -267,14 +267,14 @@ def positional_args(fun: Any, args: tuple, kwargs: dict) -> tuple:
         signature = inspect.signature(fun)
     except (TypeError, ValueError):
         if kwargs:
-            raise TypeError(f"{name_of(fun)} has no signature; give its arguments by position"
-                            ) from None
+            raise TypeError(f"{name_of(fun)} has no signature that Python can read; pass its "
+                            "arguments by position") from None
         return args
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     if bound.kwargs:
-        raise TypeError(f"{name_of(fun)}: keyword-only arguments cannot be given to a function "
-                        f"with a custom derivative: {', '.join(bound.kwargs)}")
+        raise TypeError(f"{name_of(fun)}: a function with a custom derivative cannot take "
+                        f"keyword-only arguments, but got {', '.join(bound.kwargs)}")
     return bound.args
 
 
@@ -363,8 +363,8 @@ def joined_captures(captures: Sequence[Any], rule: Rule, label: str) -> dict[Any
         if type(x) is Tracer and x.value not in known:
             if not rule.recording:
                 raise UnexpectedTracerError(
-                    f"the rule {label} met a tracer of type {x.value.type} that its function was "
-                    "not given; pass the value to the function as an argument")
+                    f"the rule {label} uses a tracer of type {x.value.type} that was not passed to "
+                    "its function; pass the value to the function as an argument")
             known[x.value] = len(rule.captures)
             rule.captures.append(x)
     return known

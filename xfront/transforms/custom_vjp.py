@@ -141,7 +141,8 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, given: Arguments, flat
     def backward(residual_types: tuple, ct_types: tuple, perturbed: tuple = (), live: tuple = ()
                  ) -> Function:
         if (residual_types, perturbed) not in residual_trees:
-            raise UnexpectedTracerError(f"the bwd rule of {name} was asked for before its fwd rule")
+            raise UnexpectedTracerError(f"the bwd rule of {name} cannot be traced before its fwd "
+                                        "rule")
         residual_tree, weaks, saved, plain, origins = residual_trees[residual_types, perturbed]
         n = len(weaks)
         of_residuals = zip(residual_types[:n], weaks, strict=True)
@@ -216,8 +217,9 @@ def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:
         if ct_type.shape != t.shape:
             path = tree_flatten_with_path(tree_unflatten(tree, [0] * len(kinds)))[0][k][0]
             raise ValueError(f"Custom VJP bwd rule for function {name} must produce cotangents of "
-                             f"the shapes of its arguments: argument {path[0].idx}"
-                             f"{keystr(path[1:])} is {t}, its cotangent {ct_type}.")
+                             "the shapes of its arguments: argument "
+                             f"{path[0].idx}{keystr(path[1:])} is {t}, but its cotangent is "
+                             f"{ct_type}.")
         out.append(typed(ct, t))
     return out
 
@@ -302,13 +304,14 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     def closed(*args: Any) -> Any:
         leaves, tree = tree_flatten(list(args[:n]))
         if tree != given.tree:
-            raise TypeError(f"{name} was converted for arguments {given.tree}, got {tree}")
+            raise TypeError(f"{name} was converted for arguments of structure {given.tree}, but "
+                            f"was called with {tree}")
         own = []
         for x, (t, _) in zip(leaves, given.kinds, strict=True):
             own.append(np.zeros(t.shape, t.dtype.numpy) if is_zero(x) else as_operand(x))
             if kind_of(name, own[-1])[0] is not t:
-                raise TypeError(f"{name} was converted for an argument of type {t}, got "
-                                f"{kind_of(name, x)[0]}")
+                raise TypeError(f"{name} was converted for an argument of type {t}, but was called "
+                                f"with {kind_of(name, x)[0]}")
         results = bind(flat.function, [*own, *args[n:]], name=name)
         return tree_unflatten(flat.out_tree, results)
 

@@ -114,8 +114,8 @@ def batch_rule(custom: custom_vmap, name: str, static: list, given: Arguments, f
 
     def trace(types: tuple[TensorType, ...], flags: tuple[bool, ...], size: int) -> Function:
         if any(flags[n_own:]):
-            raise TypeError(f"custom_vmap function {name} closes over a value that is batched; "
-                            "its rule would not know: pass the value as an argument")
+            raise TypeError(f"custom_vmap function {name} closes over a batched value, which its "
+                            "rule cannot see; pass the value as an argument")
         own = [(t, w) for t, (_, w) in zip(types, kinds, strict=False)]
 
         def call(tracers: list) -> Any:
@@ -152,9 +152,9 @@ def _checked(rule: str, made: Any, flat: Flat, size: int) -> list:
         got, _ = kind_of(rule, x)
         wanted = one.with_shape((size, *one.shape)) if batched else one
         if got is not wanted:
-            raise ValueError(f"custom vmap rule ({rule}): result leaf {i} is {got}, but must be "
-                             f"{wanted}, as the function gives {one} and out_batched says "
-                             f"{bool(batched)}")
+            raise ValueError(f"custom vmap rule ({rule}): result leaf {i} has type {got} but must "
+                             f"have type {wanted}, because the function returns {one} and "
+                             f"out_batched is {bool(batched)} for it")
     return leaves
 
 

@@ -68,5 +68,6 @@ def refuse_consumed(function: str, leaves: Iterable[Any], names: Sequence[str]) 
         raise ConsumedError(
             f"Array has been deleted or donated: {function} was called with "
             f"{'an array that is' if one else 'arrays that are'} no longer there: "
-            f"{'; '.join(gone)}. An argument that donate_argnums or donate_argnames names gives "
-            "its memory to the results of the call: use those, or do not donate it.") from None
+            f"{'; '.join(gone)}. An argument named in donate_argnums or donate_argnames gives its "
+            "memory to the results of the call: use those results, or do not donate the "
+            "argument.") from None

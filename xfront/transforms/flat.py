@@ -79,8 +79,9 @@ def kind_of(name: str, x: Any) -> tuple[Any, bool]:
         x.refuse_frozen(name)
         return x.aval.ir, False
     raise TypeError(
-        f"{name}: value {x!r} of type {type(x)} is not a valid array type; arguments are arrays, "
-        "numbers and trees of them (mark others static, or bind them with functools.partial)")
+        f"{name}: value {x!r} of type {type(x)} is not a valid array type; arguments must be "
+        "arrays, numbers or trees of them (mark other arguments static, or bind them with "
+        "functools.partial)")
 
 
 def as_operand(x: Any) -> Any:

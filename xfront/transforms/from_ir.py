@@ -39,12 +39,12 @@ def from_ir(function: Function) -> Callable[..., Any]:
 
     def run(*args: Any) -> Any:
         if len(args) != len(types):
-            raise TypeError(f"@{function.name}: {len(types)} arguments expected, got {len(args)}")
+            raise TypeError(f"@{function.name} takes {len(types)} arguments, but got {len(args)}")
         for i, (x, t) in enumerate(zip(args, types, strict=True)):
             given, _ = kind_of(function.name, x)
             if given is not t:
-                raise TypeError(f"@{function.name}: argument {i} is {given}, "
-                                f"its parameter is {t}; convert or reshape it")
+                raise TypeError(f"@{function.name}: argument {i} has type {given}, but its "
+                                f"parameter has type {t}; convert or reshape the argument")
         results = bind(function, [as_operand(x) for x in args], name=function.name)
         return results[0] if len(results) == 1 else tuple(results)
 

@@ -26,8 +26,9 @@ def check_given(device: Any, backend: Any, in_shardings: Any, out_shardings: Any
     """
     if (device is not None or backend is not None) and (
             in_shardings is not None or out_shardings is not None):
-        raise ValueError("jit: device or backend say where the program runs, and so do "
-                         "in_shardings and out_shardings; give the latter alone")
+        raise ValueError("jit: device or backend cannot be given together with in_shardings or "
+                         "out_shardings, since both say where the program runs; give the shardings "
+                         "alone")
     if device is not None and not isinstance(device, binding.Device):
         raise TypeError(f"jit: device must be a Device or None, got {device!r} of type "
                         f"{type(device).__name__}")
@@ -53,8 +54,9 @@ def _without_formats(name: str, shardings: Any) -> Any:
             return x
         if isinstance(x.layout, Layout):
             raise NotImplementedError(
-                f"jit: {name} has {x.layout}: arguments and results of programs have the "
-                "platform's own layouts; give the sharding alone, or Format(Layout.AUTO, sharding)")
+                f"jit: {name} has {x.layout}, but arguments and results of programs always have "
+                "the platform's own layouts; give the sharding alone, or Format(Layout.AUTO, "
+                "sharding)")
         return x.sharding
 
     return tree_map(sharding, shardings)
@@ -99,8 +101,8 @@ class Told:
           not the device's default.
         """
         if self.in_shardings is not None and tree_flatten(kwargs)[0]:
-            raise ValueError("jit: in_shardings are those of positional arguments, got keyword "
-                             f"arguments {sorted(kwargs)}; pass them by position")
+            raise ValueError("jit: in_shardings only covers positional arguments, but got the "
+                             f"keyword arguments {sorted(kwargs)}; pass them by position")
         return _spread("in_shardings", self.in_shardings, args)
 
     def typed(self, kinds: list[Any], args: tuple, kwargs: dict) -> list[Any]:
@@ -149,9 +151,9 @@ class Told:
         for place in [self.whole(), *_places([*given, *results])]:
             if place is not None and place is not home:
                 raise NotImplementedError(
-                    f"jit: a function that is placed on {place.devices[0]} is called while "
-                    "another is traced, whose program runs on one device as a whole; place the "
-                    "outermost one, or its arguments with xfront.device_put")
+                    f"jit: a function placed on {place.devices[0]} was called while another "
+                    "function was being traced, whose program runs as a whole on one device; place "
+                    "the outermost function instead, or its arguments with xfront.device_put")
         return ([s if _is_several(s) else None for s in given],
                 [s if _is_several(s) else None for s in results])
 
@@ -168,7 +170,8 @@ def _spread(name: str, shardings: Any, tree: Any) -> list[Any]:
         try:
             found = broadcast_prefix(shardings, tree, is_leaf=lambda s: s is None)
         except ValueError as e:
-            raise ValueError(f"jit: {name} must be a tree prefix of what it places: {e}") from None
+            raise ValueError(f"jit: {name} must be a tree prefix of the values that it places: "
+                             f"{e}") from None
     if any(map(_is_spec, found)):
         from ..sharding.context import as_sharding  # with the first spec
 
@@ -179,8 +182,8 @@ def _spread(name: str, shardings: Any, tree: Any) -> list[Any]:
         if _is_several(s) and s._internal_device_list is None:
             raise ValueError(f"jit: {name} has {s}, whose mesh is abstract: it has no devices")
         if s.memory_kind not in (None, s._device_assignment[0].default_memory().kind):
-            raise NotImplementedError(f"jit: {name} has {s}: arguments and results of programs are "
-                                      "in the device's own memory only")
+            raise NotImplementedError(f"jit: {name} has {s}, but arguments and results of programs "
+                                      "can only be in the default memory of the device")
     return found
 
 

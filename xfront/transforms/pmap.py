@@ -62,11 +62,12 @@ def pmap(fun: Callable[..., Any], axis_name: Hashable | None = None, *, in_axes:
     if axis_name is not None and not isinstance(axis_name, str):
         raise NotImplementedError(f"pmap: axis_name must be a string, got {axis_name!r}")
     if backend is not None and not isinstance(backend, str):
-        raise TypeError(f"pmap: backend is the name of a platform or None, got {backend!r}")
+        raise TypeError(f"pmap: backend must be the name of a platform or None, got {backend!r}")
     if axis_size is not None and type(axis_size) is not int:
-        raise TypeError(f"pmap: axis_size is a number of elements or None, got {axis_size!r}")
+        raise TypeError(f"pmap: axis_size must be an int or None, got {axis_size!r}")
     if devices is not None and backend is not None:
-        raise ValueError("pmap: devices say where it runs, and so does backend; give one")
+        raise ValueError("pmap: devices and backend cannot both be given, since each says where "
+                         "the function runs")
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     _check_axes(in_axes, out_axes)
     return functools.update_wrapper(_Parallel(
@@ -191,8 +192,8 @@ class _Parallel:
                 for x, a in zip(made, wanted, strict=True):
                     ndim = kind_of(self.name, x)[0].ndim
                     if a is not None and not -ndim - 1 <= a <= ndim:
-                        raise ValueError(f"pmap of {self.name}: out_axes has {a} for a result of "
-                                         f"{ndim} axes")
+                        raise ValueError(f"pmap of {self.name}: out_axes has {a}, which is out of "
+                                         f"bounds for a result of {ndim} axes")
                     at = a if a is None else a % (ndim + 1)
                     rows.append(x if at is None else _with(x, at))
                     specs.append(self.spec(at))

@@ -152,8 +152,8 @@ def save_and_offload_only_these_names(*, names_which_can_be_saved: Sequence[str]
     saved = frozenset(names_which_can_be_saved)
     offloaded = frozenset(names_which_can_be_offloaded)
     if both := sorted(saved & offloaded):
-        raise ValueError(f"save_and_offload_only_these_names: {both} are named both to be saved "
-                         "and to be offloaded; leave them in one of the two")
+        raise ValueError(f"save_and_offload_only_these_names: {both} appear both among the names "
+                         "to save and among the names to offload; remove them from one of the two")
     offload = Offloadable(offload_src, offload_dst)
 
     def policy(prim: Any, *_: Any, **params: Any) -> Any:

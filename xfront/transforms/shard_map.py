@@ -88,7 +88,7 @@ def shard_map(f: Callable[..., Any] | None = None, /, *, out_specs: Any, in_spec
         raise TypeError(f"shard_map: mesh must be a Mesh or an AbstractMesh, got {mesh!r} of type "
                         f"{type(mesh).__name__}")
     if isinstance(axis_names, str):
-        raise TypeError(f"shard_map: axis_names is a set of names, got {axis_names!r}; write "
+        raise TypeError(f"shard_map: axis_names must be a set of names, got {axis_names!r}; write "
                         f"{{{axis_names!r}}}")
     if in_specs is not Infer:
         _check_specs("in_specs", in_specs)
@@ -130,12 +130,12 @@ class Mapped:
         Raises: ValueError where `axis_names` has an axis that is not there or not free.
         """
         if strays := self.axis_names.difference(mesh.axis_names):
-            raise ValueError(f"shard_map: axis_names has {sorted(strays)[0]!r}, and the axes of "
+            raise ValueError(f"shard_map: axis_names has {sorted(strays)[0]!r}, but the axes of "
                              f"the mesh are {mesh.axis_names}")
         around = manual_axes()
         if again := self.axis_names.intersection(around):
-            raise ValueError(f"shard_map: {sorted(again)[0]!r} is an axis of a shard_map around "
-                             "this one; name others in axis_names")
+            raise ValueError(f"shard_map: {sorted(again)[0]!r} is already an axis of an enclosing "
+                             "shard_map; name other axes in axis_names")
         return tuple([a for a in mesh.axis_names
                       if (a in self.axis_names if self.axis_names else a not in around)])
 
@@ -148,8 +148,9 @@ class Mapped:
                 if spec is None:
                     continue
                 if spec.unreduced or spec.reduced or PartitionSpec.UNCONSTRAINED in spec:
-                    raise NotImplementedError(f"shard_map: {what} has {spec}; specs here name axes "
-                                              "or None for each dimension")
+                    raise NotImplementedError(f"shard_map: {what} has {spec}, but specs of "
+                                              "shard_map may only hold axis names or None for each "
+                                              "dimension")
                 names = [n for e in spec for n in axes_of(e)]
                 for name in names:
                     if name not in axes:
@@ -157,8 +158,8 @@ class Mapped:
                             f"shard_map {what} argument must refer to an axis marked as manual "
                             f"({frozenset(axes)}), but {spec} refers to {name!r}")
                     if names.count(name) > 1:
-                        raise ValueError(f"shard_map {what}: {spec} has {name!r} twice; an axis "
-                                         "divides one dimension once")
+                        raise ValueError(f"shard_map {what}: {spec} has {name!r} twice, but an "
+                                         "axis can divide only one dimension")
 
     def found_mesh(self) -> Any:
         """The mesh. Raises: ValueError where there is none, or where a `shard_map` around this one
@@ -172,8 +173,8 @@ class Mapped:
             ours, its = mesh.axes, outer.axes
             if (ours.names, ours.sizes) != (its.names, its.sizes) or (
                     ours.devices and its.devices and ours.devices != its.devices):
-                raise ValueError(f"shard_map: it is given {mesh}, inside one over {outer}; both "
-                                 "must be of the same mesh")
+                raise ValueError(f"shard_map: it was given {mesh} inside a shard_map over {outer}; "
+                                 "both must have the same mesh")
             return outer
         if mesh is None or isinstance(mesh, AbstractMesh):
             from ..sharding.context import spec_mesh
@@ -219,9 +220,9 @@ class Mapped:
         for v in flat.function.params[len(ins):]:
             if held := {a for d in v.type.dims for a in d}.intersection(axes):
                 raise ValueError(
-                    f"shard_map: {self.name} closes over a value of type {v.type}, which the axis "
-                    f"{sorted(held)[0]!r} divides: inside that axis is manual. Pass it as an "
-                    "argument")
+                    f"shard_map: {self.name} closes over a value of type {v.type}, which is "
+                    f"divided along the axis {sorted(held)[0]!r}, but that axis is manual inside "
+                    "shard_map. Pass the value as an argument")
         operands = [*map(as_operand, leaves), *flat.captures]
         ins += [replicated(v.type.ndim) for v in flat.function.params[len(ins):]]
         body = flat.function
@@ -303,7 +304,7 @@ class Mapped:
             found = broadcast_prefix(specs, tree, is_leaf=_is_spec)
         except ValueError as e:
             raise ValueError(f"pytree structure error: shard_map {what} must be a tree prefix of "
-                             f"what they are specs of: {e}") from None
+                             f"the values that they describe: {e}") from None
         return [PartitionSpec() if s is None else s for s in found]
 
     def fitted(self, what: str, spec: PartitionSpec, t: Any, place: Callable[[], str]) -> Spec:
@@ -377,7 +378,7 @@ def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_ax
     if f is None:
         return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
     if not isinstance(axis_name, str):
-        raise TypeError(f"smap: axis_name is the name of a mesh axis, got {axis_name!r}")
+        raise TypeError(f"smap: axis_name must be the name of a mesh axis, got {axis_name!r}")
     ins = Infer if in_axes is Infer else _specs_of("in_axes", in_axes, axis_name)
     return shard_map(f, in_specs=ins,
                      out_specs=_specs_of("out_axes", out_axes, axis_name), axis_names={axis_name})
@@ -388,7 +389,8 @@ def _specs_of(what: str, positions: Any, axis_name: str) -> Any:
         if p is None:
             return PartitionSpec()
         if isinstance(p, bool) or not hasattr(p, "__index__") or p < 0:
-            raise TypeError(f"smap: {what} are non-negative ints, None or trees of them, got {p!r}")
+            raise TypeError(f"smap: {what} must be non-negative ints, None or trees of them, got "
+                            f"{p!r}")
         return PartitionSpec(*[None] * int(p), axis_name)
 
     return tree_map(spec, positions, is_leaf=lambda x: x is None)

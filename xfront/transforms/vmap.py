@@ -237,7 +237,8 @@ def _check_arguments(name: str, in_axes: Any, out_axes: Any, axis_name: Any, sum
     if type(in_axes) is not int or type(out_axes) is not int:
         _check_axes(in_axes, out_axes)
     if sum_match is not False:
-        only("vmap", False, "results that are sums over devices are none", sum_match=sum_match)
+        only("vmap", False, "vmap always traces the function with plain batched "
+                            "results", sum_match=sum_match)
     if chunk is not None:
         _check_chunk(name, chunk, axis_name)
 
@@ -246,23 +247,24 @@ def _spread(name: str, spmd_axis_name: Any, axis_name: Any, chunk: Any) -> tuple
     """The axes of a mesh over which the batch is to be divided. Raises: TypeError, ValueError."""
     names = (spmd_axis_name,) if isinstance(spmd_axis_name, str) else spmd_axis_name
     if not isinstance(names, tuple) or not all([isinstance(a, str) for a in names]):
-        raise TypeError(f"vmap of {name}: spmd_axis_name is the name of a mesh axis or a tuple of "
-                        f"such, got {spmd_axis_name!r}")
+        raise TypeError(f"vmap of {name}: spmd_axis_name must be the name of a mesh axis or a "
+                        f"tuple of such names, got {spmd_axis_name!r}")
     if axis_name is not None or chunk is not None:
         other = f"axis_name={axis_name!r}" if axis_name is not None else f"chunk={chunk}"
         raise NotImplementedError(f"vmap of {name}: spmd_axis_name={spmd_axis_name!r} and {other} "
-                                  "exclude each other; nest two vmaps")
+                                  "cannot be combined; nest two vmaps")
     return names
 
 
 def _check_chunk(name: str, chunk: Any, axis_name: Any) -> None:
     if type(chunk) is bool or not hasattr(chunk, "__index__"):
-        raise TypeError(f"vmap of {name}: chunk is a number of examples, got {chunk!r}")
+        raise TypeError(f"vmap of {name}: chunk must be a number of examples (an int), got "
+                        f"{chunk!r}")
     if chunk < 1:
         raise ValueError(f"vmap of {name}: chunk must be at least 1, got {chunk}")
     if axis_name is not None:
-        raise ValueError(f"vmap of {name}: chunk={chunk} and axis_name={axis_name!r} exclude each "
-                         "other: a collective would see the examples of one chunk")
+        raise ValueError(f"vmap of {name}: chunk={chunk} and axis_name={axis_name!r} cannot be "
+                         "combined: a collective would only see the examples of one chunk")
 
 
 def _by_chunks(fun: Callable[..., Any], tree: Any, leaves: list, axes: Sequence[int | None],

@@ -38,8 +38,8 @@ def call_with_refs(jitted: Any, flat: Flat, leaves: Sequence[Any], donated: list
     if state.current is not None or Tracer in map(type, operands):
         return tree_unflatten(flat.out_tree, bind(flat.function, operands, name=jitted.name))
     if jitted.options.told is not None:
-        raise NotImplementedError(f"{jitted.name} takes references, and was told where to run: "
-                                  "leave shardings, device and backend out")
+        raise NotImplementedError(f"{jitted.name} takes references, so it cannot be told where to "
+                                  "run: leave out its shardings, device and backend")
     inner, order, written = _on_contents(flat, len(leaves))
     values = [operands[i].held if type(operands[i]) is Ref else operands[i] for i in order]
     place, committed = placement(values, jitted.name)

@@ -43,10 +43,10 @@ nextafter = elementwise("nextafter", allowed=is_float, wanted="float", operands=
 
 def _infer_reduce_precision(types: Types, attrs: Attrs) -> Types:
     if not types[0].dtype.is_float:
-        raise IRTypeError(f"reduce_precision: takes float operands, got {types[0]}")
+        raise IRTypeError(f"reduce_precision takes float operands, got {types[0]}")
     if attrs["exponent_bits"] < 1 or attrs["mantissa_bits"] < 0:
-        raise IRTypeError(f"reduce_precision: needs an exponent bit, got {attrs['exponent_bits']} "
-                          f"and {attrs['mantissa_bits']} of mantissa")
+        raise IRTypeError("reduce_precision: exponent_bits must be at least 1 and mantissa_bits at "
+                          f"least 0, got {attrs['exponent_bits']} and {attrs['mantissa_bits']}")
     return types
 
 

@@ -69,13 +69,15 @@ def _participants(attrs: Any) -> int:
 def _check_axes(name: str, attrs: Any) -> None:
     axes, sizes = attrs["axes"], attrs["sizes"]
     if len(axes) != len(sizes) or len(set(axes)) != len(axes):
-        raise IRTypeError(f"{name}: axes {axes} must be distinct and have one size each: {sizes}")
+        raise IRTypeError(f"{name}: axes {axes} must be distinct and have one size each, got sizes "
+                          f"{sizes}")
     groups = attrs.get("groups")
     if groups:
         if len({len(g) for g in groups}) != 1:
-            raise IRTypeError(f"{name}: groups must have one size, got {groups}")
+            raise IRTypeError(f"{name}: groups must all have the same size, got {groups}")
         if sorted(i for g in groups for i in g) != list(range(math.prod(sizes))):
-            raise IRTypeError(f"{name}: groups must divide all {math.prod(sizes)} participants")
+            raise IRTypeError(f"{name}: groups must contain each of the {math.prod(sizes)} "
+                              f"participants exactly once, got {groups}")
 
 
 def _check_dimension(name: str, x: TensorType, d: int, ndim: int) -> None:
@@ -95,14 +97,16 @@ def _without(attrs: Attrs, name: str) -> dict[str, Any]:
 
 def _refuse_groups(op: Op, name: str) -> None:
     if op.attrs.get("groups"):
-        raise MissingRule(f"{op.definition.name}: axis_index_groups do not work over {name!r}, an "
-                          "axis of vmap; reshape the batch into two mapped axes instead")
+        raise MissingRule(f"{op.definition.name}: axis_index_groups is not supported over "
+                          f"{name!r}, an axis of vmap; reshape the batch into two mapped axes "
+                          "instead")
 
 
 def _alone(op: Op, name: str) -> None:
     if len(op.attrs["axes"]) > 1:
-        raise MissingRule(f"{op.definition.name}: {name!r}, an axis of vmap, cannot be mixed with "
-                          f"others ({op.attrs['axes']}); use one call for each axis")
+        raise MissingRule(f"{op.definition.name}: {name!r} is an axis of vmap and cannot be "
+                          f"combined with other axes, got {op.attrs['axes']}; use one call for "
+                          "each axis")
 
 
 def _one_by_one(b: Builder, op: Op, operands: Any, positions: Any, axis: Any, write: Any) -> Any:
@@ -121,7 +125,7 @@ def _infer_reduction(name: str) -> Infer:
     def infer(types: Types, attrs: Attrs) -> Types:
         _check_axes(name, attrs)
         if not (types[0].dtype.is_numeric or not name.startswith("psum")):
-            raise IRTypeError(f"{name}: takes numbers, got {types[0]}")
+            raise IRTypeError(f"{name} takes numbers, got {types[0]}")
         return types
 
     return infer
@@ -233,7 +237,8 @@ def _infer_psum_scatter(types: Types, attrs: Attrs) -> Types:
     _check_dimension("psum_scatter", x, d, x.ndim)
     shape = x.shape
     if shape[d] % n or (not attrs["tiled"] and shape[d] != n):
-        raise IRTypeError(f"psum_scatter: dimension {d} of {x} does not divide among {n}")
+        raise IRTypeError(f"psum_scatter: dimension {d} of {x} cannot be divided among {n} "
+                          "participants")
     kept: Ints = (shape[d] // n,) if attrs["tiled"] else ()
     return (x.with_shape((*shape[:d], *kept, *shape[d + 1:])),)
 
@@ -319,7 +324,8 @@ def _infer_all_to_all(types: Types, attrs: Attrs) -> Types:
     _check_dimension("all_to_all", x, split, x.ndim)
     _check_dimension("all_to_all", x, concat, x.ndim)
     if shape[split] % n or (not attrs["tiled"] and shape[split] != n):
-        raise IRTypeError(f"all_to_all: dimension {split} of {x} does not divide among {n}")
+        raise IRTypeError(f"all_to_all: dimension {split} of {x} cannot be divided among {n} "
+                          "participants")
     if attrs["tiled"]:
         shape[split] //= n
         shape[concat] *= n

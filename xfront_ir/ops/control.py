@@ -76,10 +76,10 @@ def has_tangent(tangents: Sequence[Value | None]) -> Flags:
 def check_types(name: str, what: str, wanted: Sequence[TensorType], got: Sequence[TensorType]
                 ) -> None:
     if len(wanted) != len(got):
-        raise IRTypeError(f"{name}: {what}: {len(wanted)} wanted, {len(got)} given")
+        raise IRTypeError(f"{name}: {what}: expected {len(wanted)}, got {len(got)}")
     for i, (w, g) in enumerate(zip(wanted, got, strict=True)):
         if w is not g and w.plain is not g.plain:
-            raise IRTypeError(f"{name}: {what} {i} is {w}, got {g}")
+            raise IRTypeError(f"{name}: {what} {i} must be {w}, got {g}")
 
 
 def spread(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
@@ -185,9 +185,9 @@ def _infer_cond(types: Types, attrs: Attrs) -> Types:
     if not index or index[0].shape or index[0].dtype not in (dtypes.bool_, dtypes.i32):
         raise IRTypeError(f"cond: the index must be a scalar bool or i32, got {tuple(index)}")
     if index[0].dtype is dtypes.bool_ and len(branches) != 2:
-        raise IRTypeError(f"cond: a bool chooses between two branches, got {len(branches)}")
+        raise IRTypeError(f"cond: a bool index chooses between two branches, got {len(branches)}")
     if not branches:
-        raise IRTypeError("cond: takes at least one branch")
+        raise IRTypeError("cond takes at least one branch")
     for i, branch in enumerate(branches):
         check_types("cond", f"parameter of branch {i}", operands, branch.param_types)
         check_types("cond", f"result of branch {i}", branches[0].return_types, branch.return_types)
@@ -412,7 +412,8 @@ def _infer_scan(types: Types, attrs: Attrs) -> Types:
         raise IRTypeError(f"scan: the length must not be negative, got {length}")
     for t in xs:
         if not t.shape or t.shape[0] != length:
-            raise IRTypeError(f"scan: scanned operands have length {length} in front, got {t}")
+            raise IRTypeError(f"scan: scanned operands must have a leading axis of size {length}, "
+                              f"got {t}")
     slices = [t.without(0) for t in xs]
     check_types("scan", "operand", body.param_types, (*consts, *carry, *slices))
     after, rows = SCAN.split_returns("body", attrs, body.return_types)
@@ -515,7 +516,8 @@ def _transpose_scan(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -
     types, carry_types, _ = SCAN.split(attrs, body.param_types)
     for t in carry_types:
         if not t.is_inexact:
-            raise IRTypeError(f"scan: a linear scan cannot carry {t}; divide it first")
+            raise IRTypeError(f"scan: a linear scan cannot carry a value of type {t}; split the "
+                              "scan first")
     linear = (*of_consts, *[True] * len(carry_types), *of_xs)
     (ct_carry, ct_ys), n = SCAN.split_results(attrs, cotangents), len(carry_types)
     of_ys = has_tangent(ct_ys)

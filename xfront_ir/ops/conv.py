@@ -48,25 +48,25 @@ def _check_conv(lhs: TensorType, rhs: TensorType, attrs: Any) -> None:
         refuse("input and filter must have the same number of axes, at least 2")
     for name in ("lhs_spec", "rhs_spec", "out_spec"):
         if sorted(attrs[name]) != axes:
-            refuse(f"{name} {attrs[name]} is no permutation of the axes")
+            refuse(f"{name} {attrs[name]} must be a permutation of the axes")
     for name in ("strides", "lhs_dilation", "rhs_dilation"):
         if len(attrs[name]) != n or min(attrs[name], default=1) < 1:
-            refuse(f"{name} {attrs[name]} must be one positive number a spatial axis")
+            refuse(f"{name} {attrs[name]} must have one positive number for each spatial axis")
     padding = attrs["padding"]
     pairs: list[Any] = [*padding] if type(padding) is tuple else [None]
     if len(pairs) != n or not all(INTS.accepts(pair) and len(pair) == 2 for pair in pairs):
-        refuse(f"padding {padding} must be one pair of ints a spatial axis")
+        refuse(f"padding {padding} must have one pair of ints for each spatial axis")
     features, batches = attrs["feature_groups"], attrs["batch_groups"]
     lhs_spec: Ints = attrs["lhs_spec"]
     rhs_spec: Ints = attrs["rhs_spec"]
     batch, feature = [lhs.shape[d] for d in lhs_spec[:2]]
     out_feature, in_feature = [rhs.shape[d] for d in rhs_spec[:2]]
     if features < 1 or batches < 1 or (features > 1 and batches > 1):
-        refuse(f"feature_groups {features} and batch_groups {batches} must be positive and one of "
-               f"them 1")
+        refuse(f"feature_groups {features} and batch_groups {batches} must be positive, and one of "
+               "them must be 1")
     if in_feature * features != feature:
-        refuse(f"the input has {feature} features, the filter {in_feature} in each of {features} "
-               f"groups")
+        refuse(f"the input has {feature} features, but the filter has {in_feature} in each of "
+               f"{features} groups")
     if out_feature % features or out_feature % batches or batch % batches:
         refuse(f"{features * batches} groups do not divide the batch of {batch} and the "
                f"{out_feature} output features")
@@ -245,8 +245,8 @@ def _spread_conv(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Seque
     for t, own, place, groups in kept:
         for a, d in enumerate(t.dims):
             if d and (a != own or groups != 1):
-                refuse(f"{op.name} takes operands divided along their batch and their output "
-                       f"features, got {t}: {RESHARD}")
+                refuse(f"{op.name} only takes operands that are divided along their batch and "
+                       f"output features, got {t}: {RESHARD}")
         dims[place] = t.dims[own]
     return (tuple(dims),)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def _infer_convert(types: Types, attrs: Attrs) -> Types:
     (x,), dtype = types, attrs["dtype"]
     if x.dtype.is_key or dtype.is_key:
-        raise IRTypeError(f"convert: keys are no numbers, got {x} to {dtype}")
+        raise IRTypeError(f"convert: keys cannot be converted, got {x} to {dtype}")
     return (x.with_dtype(dtype),)
 
 
@@ -52,7 +52,7 @@ def _infer_bitcast(types: Types, attrs: Attrs) -> Types:
         return types
     for d in (x.dtype, dtype):
         if not (d.is_integer or d.is_float):
-            raise IRTypeError(f"bitcast: takes and gives integers and floats, got {x} to {dtype}")
+            raise IRTypeError(f"bitcast: both types must be integers or floats, got {x} to {dtype}")
     if x.dtype.bits == dtype.bits:
         return (x.with_dtype(dtype),)
     if x.dtype.bits > dtype.bits:
@@ -97,7 +97,7 @@ on the platform. Its cotangent is fenced too, so that reverse mode keeps the sam
 
 def _infer_barrier(types: Types, attrs: Attrs) -> Types:
     if not types:
-        raise IRTypeError("optimization_barrier: takes one operand or more")
+        raise IRTypeError("optimization_barrier takes at least one operand")
     return types
 
 

@@ -73,7 +73,8 @@ def infer_body(name: str) -> Any:
     def infer(types: Types, attrs: Attrs) -> Types:
         params = attrs["body"].param_types
         if params != types and plain(params) != plain(types):
-            raise IRTypeError(f"{name}: operands are {list(types)}, the body takes {list(params)}")
+            raise IRTypeError(f"{name}: operands are {', '.join(map(str, types))}, but the body "
+                              f"takes {', '.join(map(str, params))}")
         return attrs["body"].return_types
 
     return infer
@@ -367,7 +368,7 @@ TANGENT = Regions({"residuals": "n_residuals", "tangents": REST}, {"results": RE
 def _infer_tangent(types: Types, attrs: Attrs) -> Types:
     n_residuals, n_tangents = map(len, TANGENT.split(attrs, types))
     if not TANGENT.fits(attrs, types) or n_tangents != sum(attrs["perturbed"]):
-        raise IRTypeError(f"custom_vjp_tangent: takes {n_residuals} residuals and "
+        raise IRTypeError(f"custom_vjp_tangent takes {n_residuals} residuals and "
                           f"{sum(attrs['perturbed'])} tangents, got {len(types)} operands")
     return tuple([t for t in attrs["types"] if t.is_inexact])
 
@@ -427,8 +428,8 @@ def _transpose_tangent(b: Builder, op: Op, cotangents: Tangents, known: Tangents
     made = b.inline(_backward(_types(op.operands), attrs, live), (*residuals, *cts))
     if len(made) != len(attrs["perturbed"]):
         name = getattr(attrs["rule"], "name", "")
-        raise IRTypeError(f"custom_vjp {name}: the backward rule gives {len(made)} cotangents, "
-                          f"{len(attrs['perturbed'])} operands take one")
+        raise IRTypeError(f"custom_vjp {name}: the backward rule returned {len(made)} cotangents "
+                          f"for {len(attrs['perturbed'])} operands")
     return (*[None] * len(residuals), *select(made, attrs["perturbed"]))
 
 

@@ -50,14 +50,14 @@ def check_precision(name: str, precision: Any) -> None:
 def product_dtype(name: str, lhs: TensorType, rhs: TensorType, preferred: DType | None) -> DType:
     """The dtype of sums of products of two arrays. Raises: IRTypeError."""
     if preferred is None and lhs.dtype is not rhs.dtype:
-        raise IRTypeError(f"{name}: {lhs} and {rhs} have different dtypes; say which dtype is "
-                          f"preferred")
+        raise IRTypeError(f"{name}: {lhs} and {rhs} have different dtypes; name the dtype of the "
+                          "result with preferred_element_type")
     found = preferred or lhs.dtype
     for dtype in (lhs.dtype, rhs.dtype, found):
         if dtype.is_key or dtype.kind == "bool" and found is not dtype:
-            raise IRTypeError(f"{name}: cannot make {found} of {lhs} and {rhs}")
+            raise IRTypeError(f"{name}: the result cannot have dtype {found} for {lhs} and {rhs}")
     if found.is_complex != (lhs.dtype.is_complex or rhs.dtype.is_complex) and not found.is_complex:
-        raise IRTypeError(f"{name}: cannot make {found} of {lhs} and {rhs}")
+        raise IRTypeError(f"{name}: the result cannot have dtype {found} for {lhs} and {rhs}")
     return found
 
 
@@ -77,8 +77,8 @@ def infer_products(name: str) -> Any:
         contract: Pair = attrs["contract"]
         batch: Pair = attrs["batch"]
         if not (_is_pair(contract) and _is_pair(batch)):
-            raise IRTypeError(f"{name}: contract and batch are pairs of axes, got {contract} and "
-                              f"{batch}")
+            raise IRTypeError(f"{name}: contract and batch must be pairs of tuples of axes, got "
+                              f"{contract} and {batch}")
         for t, c, k, side in zip(types, contract, batch, ("lhs", "rhs")):
             named = (*c, *k)
             if len(set(named)) != len(named) or not all(0 <= a < t.ndim for a in named):
@@ -88,7 +88,7 @@ def infer_products(name: str) -> Any:
             sizes = [tuple(lhs.shape[a] for a in left), tuple(rhs.shape[a] for a in right)]
             if sizes[0] != sizes[1]:
                 raise IRTypeError(f"{name}: {what} sizes differ: lhs is {lhs} (axes {left} have "
-                                  f"{sizes[0]}), rhs is {rhs} (axes {right} have {sizes[1]})")
+                                  f"{sizes[0]}), but rhs is {rhs} (axes {right} have {sizes[1]})")
         check_precision(name, attrs.get("precision"))
         dtype = product_dtype(name, lhs, rhs, attrs.get("preferred"))
         shape = (*(lhs.shape[a] for a in batch[0]),

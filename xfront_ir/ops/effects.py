@@ -34,9 +34,9 @@ class NoBatching(IRValueError, NotImplementedError):
 
 def _infer_callback(types: Types, attrs: Attrs) -> Types:
     if attrs["kind"] == "debug" and attrs["result_types"]:
-        raise IRTypeError("callback: a debug callback gives no results")
+        raise IRTypeError("callback: a debug callback cannot have results")
     if attrs["kind"] == "pure" and attrs["ordered"]:
-        raise IRTypeError("callback: a pure callback has no order")
+        raise IRTypeError("callback: a pure callback cannot be ordered")
     return attrs["result_types"]
 
 
@@ -47,15 +47,15 @@ def _jvp_callback(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     where = f" (at {op.loc})" if op.loc is not None else ""
     raise IRValueError(
         f"{kind.capitalize()} callbacks do not support JVP: the derivative of a host function is "
-        f"not known{where}. Give it one with custom_jvp or custom_vjp, or put stop_gradient "
-        "around its inputs")
+        f"not known{where}. Define one with custom_jvp or custom_vjp, or apply stop_gradient to "
+        "its inputs")
 
 
 def _batch_callback(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     kind, method = op.attrs["kind"], op.attrs.get("vmap_method")
     if op.attrs["ordered"]:
         raise IRValueError(f"Cannot vmap an ordered {kind} callback: the examples of a batch have "
-                           "no order. Write a scan, or make it unordered")
+                           "no order. Use a scan, or make the callback unordered")
     if method is None and kind == "pure":
         raise NoBatching("vmap of a pure callback needs to know how the host function takes a "
                          "batch: pass vmap_method, one of " + ", ".join(map(repr, METHODS)))

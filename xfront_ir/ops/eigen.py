@@ -68,8 +68,8 @@ def _jvp_svd(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     if not op.attrs["compute_uv"]:
         return (_tangent_values(b, t, x),)
     if op.attrs["full_matrices"] and m != n:
-        raise MissingRule("the vectors of svd have no derivative with full_matrices where the "
-                          f"matrix is not square; got {x.type}")
+        raise MissingRule("the singular vectors of a matrix that is not square have no derivative "
+                          f"with full_matrices=True; got {x.type}")
     return _tangents_svd(b, t, *op.results)
 
 
@@ -161,9 +161,9 @@ def _jvp_eig(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     a = op.attrs
     if (a["left"] or a["right"]) and not a["vector_derivatives"]:
         raise MissingRule(
-            "vectors of eig have derivatives only where no two eigenvalues are equal, so they have "
-            "to be asked for: write lax.linalg.eig(x, enable_eigvec_derivs=True); eigenvalues "
-            "alone (eigvals) and the vectors of eigh have theirs")
+            "eigenvectors of eig have derivatives only where no two eigenvalues are equal, so they "
+            "must be enabled: write lax.linalg.eig(x, enable_eigvec_derivs=True); eigvals and eigh "
+            "always have derivatives")
     if not op.results[0].type.shape[-1]:
         return tuple([b.zeros(v.type) for v in op.results])
     return _tangents_eig(b, tangents[0], op.operands[0], left=a["left"], right=a["right"])

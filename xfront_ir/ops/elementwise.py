@@ -109,7 +109,7 @@ def _trunc(x: Term) -> Term:
 def _infer_abs(types: Types, attrs: Attrs) -> Types:
     (x,) = types
     if not x.dtype.is_numeric or x.dtype.is_unsigned:
-        raise IRTypeError(f"abs: takes signed integer, float or complex operands, got {x}")
+        raise IRTypeError(f"abs takes signed integer, float or complex operands, got {x}")
     return (x.with_dtype(dtypes.real_of(x.dtype)),)
 
 
@@ -158,7 +158,7 @@ pow_ = elementwise("pow", slope(_power_lhs), slope(_power_rhs), allowed=is_inexa
 def _infer_integer_pow(types: Types, attrs: Attrs) -> Types:
     (x,), n = types, attrs["exponent"]
     if not x.dtype.is_numeric:
-        raise IRTypeError(f"integer_pow: takes numeric operands, got {x}")
+        raise IRTypeError(f"integer_pow takes numeric operands, got {x}")
     if n < 0 and x.dtype.is_integer:
         raise IRTypeError(f"integer_pow: integers have no negative powers, got {x} to {n}")
     return types
@@ -314,9 +314,11 @@ min_ = elementwise("min", *_CHOOSING, allowed=is_any, wanted="number or bool")
 def _check_choice(name: str, chooser: Any, cases: Any) -> None:
     first = cases[0]
     if any(t is not first for t in cases):
-        raise IRTypeError(f"{name}: cases must have one type, got {', '.join(map(str, cases))}")
+        raise IRTypeError(f"{name}: cases must have the same type, got "
+                          f"{', '.join(map(str, cases))}")
     if chooser.shape not in ((), first.shape):
-        raise IRTypeError(f"{name}: {chooser} must be a scalar or of the cases' shape, {first}")
+        raise IRTypeError(f"{name}: the chooser {chooser} must be a scalar or have the shape of "
+                          f"the cases, {first}")
 
 
 def _infer_select(types: Types, attrs: Attrs) -> Types:
@@ -347,9 +349,11 @@ select = define("select", infer=_infer_select, operands=3, jvp=_jvp_cases,
 def _infer_select_n(types: Types, attrs: Attrs) -> Types:
     which, *cases = types
     if not cases or which.dtype not in (dtypes.bool_, dtypes.i32):
-        raise IRTypeError(f"select_n: takes a bool or i32 and then cases, got {list(types)}")
+        raise IRTypeError("select_n takes a bool or i32 chooser and then cases, got "
+                          f"{', '.join(map(str, types))}")
     if which.dtype is dtypes.bool_ and len(cases) > 2:
-        raise IRTypeError(f"select_n: a bool chooses between two cases, got {len(cases)}")
+        raise IRTypeError("select_n: a bool chooser can only choose between two cases, got "
+                          f"{len(cases)}")
     _check_choice("select_n", which, cases)
     return (cases[0],)
 
@@ -362,10 +366,10 @@ def _infer_clamp(types: Types, attrs: Attrs) -> Types:
     low, x, high = types
     for bound in (low, high):
         if bound.dtype is not x.dtype or bound.shape not in ((), x.shape):
-            raise IRTypeError(f"clamp: bounds must be scalars or of the operand's type {x}, "
-                              f"got {low} and {high}")
+            raise IRTypeError("clamp: bounds must be scalars or have the type of the operand, "
+                              f"{x}, got {low} and {high}")
     if not is_real(x.dtype):
-        raise IRTypeError(f"clamp: takes integer or float operands, got {x}")
+        raise IRTypeError(f"clamp takes integer or float operands, got {x}")
     return (x,)
 
 
@@ -401,8 +405,9 @@ def _spread_choice(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Seq
     """Cases that are divided must be divided alike."""
     found = {t.dims for t in types[1:] if t.sharding is not None}
     if len(found) > 1:
-        refuse(f"select cases must have the same shardings, got {listed(types[1:])}. Bring one to "
-               "the other's by `xfront.sharding.reshard(x, xfront.typeof(y).sharding)`")
+        refuse(f"select cases must have the same shardings, got {listed(types[1:])}. Reshard one "
+               "of them like the other with `xfront.sharding.reshard(x, "
+               "xfront.typeof(y).sharding)`")
     return alike(op, types, attrs, results)
 
 

@@ -104,7 +104,7 @@ def same(name: str, allowed: Callable[[DType], bool], wanted: str,
                 listed = ", ".join(map(str, types))
                 raise IRTypeError(f"{name}: operand types must be equal, got {listed}")
         if not allowed(first.dtype):
-            raise IRTypeError(f"{name}: takes {wanted} operands, got {first}")
+            raise IRTypeError(f"{name} takes {wanted} operands, got {first}")
         return (first if result is None else first.with_dtype(result(first.dtype)),)
 
     return infer

@@ -42,15 +42,16 @@ def _infer_fft(types: Types, attrs: Attrs) -> Types:
     (x,), kind, lengths = types, attrs["kind"], attrs["lengths"]
     n = len(lengths)
     if not 1 <= n <= min(3, x.ndim):
-        raise IRTypeError(f"fft: transforms the last one to three axes, got lengths {lengths} for "
+        raise IRTypeError(f"fft transforms the last one to three axes, got lengths {lengths} for "
                           f"{x}")
     wanted = ((dtypes.f32, dtypes.f64) if kind == "rfft" else (dtypes.c64, dtypes.c128))
     if x.dtype not in wanted:
-        raise IRTypeError(f"fft: {kind} takes {wanted[0]} or {wanted[1]} operands, got {x}")
+        raise IRTypeError(f"fft of kind {kind} takes {wanted[0]} or {wanted[1]} operands, got {x}")
     half = (*lengths[:-1], lengths[-1] // 2 + 1)
     before = half if kind == "irfft" else lengths
     if x.shape[-n:] != before:
-        raise IRTypeError(f"fft: {kind} of lengths {lengths} takes last axes {before}, got {x}")
+        raise IRTypeError(f"fft of kind {kind} and lengths {lengths} takes last axes of sizes "
+                          f"{before}, got {x}")
     if min(lengths) < 1:
         raise IRTypeError(f"fft: lengths must be positive, got {lengths}")
     lead = x.shape[:-n]

@@ -82,7 +82,7 @@ class Term:
         return self.apply(REGISTRY["convert"], (self,), {"dtype": dtype})
 
     def __bool__(self) -> bool:
-        raise TypeError("a term has no truth value: a formula chooses with `where`")
+        raise TypeError("a term has no truth value; use `where` to choose in a formula")
 
     __add__, __radd__ = _both_sides("add")
     __sub__, __rsub__ = _both_sides("sub")

@@ -66,13 +66,14 @@ def _check_numbers(name: str, x: TensorType, indices: TensorType, windows: Ints,
     if not indices.dtype.is_integer or indices.ndim == 0:
         refuse("indices must be integers with index vectors in their last axis")
     if x.ndim != len(windows) + len(removed) + len(batching):
-        refuse(f"window dims {windows}, removed dims {removed} and batching dims {batching} are "
-               f"not one an axis of the operand")
+        refuse(f"window dims {windows}, removed dims {removed} and batching dims {batching} must "
+               "account for each axis of the operand once")
     if not _ascending(windows, result_ndim):
-        refuse(f"window dims {windows} must ascend in [0, {result_ndim})")
+        refuse(f"window dims {windows} must be ascending and in [0, {result_ndim})")
     if not (_ascending(removed, x.ndim) and _ascending(batching, x.ndim)
             and not set(removed) & set(batching)):
-        refuse(f"removed dims {removed} and batching dims {batching} must ascend, apart")
+        refuse(f"removed dims {removed} and batching dims {batching} must be ascending, without a "
+               "common dimension")
     if (len(set(index_map)) != len(index_map) or len(index_map) != indices.shape[-1]
             or not all(0 <= d < x.ndim and d not in batching for d in index_map)):
         refuse(f"index map {index_map} must name one axis for each element of an index vector")
@@ -208,7 +209,8 @@ def _infer_scatter(name: str, allowed: Callable[[DType], bool] | None) -> Infer:
                        attrs["scatter_indices_batching_dims"],
                        attrs["scatter_dims_to_operand_dims"], updates.ndim)
         if updates.dtype is not x.dtype or (allowed is not None and not allowed(x.dtype)):
-            raise IRTypeError(f"{name}: cannot put {updates} into {x}")
+            raise IRTypeError(f"{name}: updates of type {updates} cannot be written into an "
+                              f"operand of type {x}")
         sizes = tuple(updates.shape[d] for d in windows)
         whole = tuple(x.shape[d] for d in _others(x.ndim, removed, batching))
         ndim = indices.ndim - 1 + len(windows)
@@ -353,8 +355,9 @@ def _jvp_scatter_mul(b: Builder, op: Op, tangents: Tangents) -> Tangents:
         total = b.emit(scatter_mul, of_x, indices, updates, **op.attrs)
     if of_updates is not None:
         if not meets_nothing(op):
-            raise NotImplementedError("scatter_mul has a derivative in its updates only where "
-                                      "`unique_indices=True` promises that no two of them meet")
+            raise NotImplementedError("scatter_mul has a derivative with respect to its updates "
+                                      "only with `unique_indices=True`, which promises that no two "
+                                      "updates overlap")
         moved = b.emit(lookup("mul"), of_updates, gather_back(b, x, op))
         zeros = total if total is not None else b.zeros(x.type)
         total = b.emit(scatter_add, zeros, indices, moved, **op.attrs)

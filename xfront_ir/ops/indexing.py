@@ -44,8 +44,8 @@ def _infer_slice(types: Types, attrs: Attrs) -> Types:
             and all(0 <= s <= l <= n for s, l, n in zip(starts, limits, x.shape))
             and all(stride >= 1 for stride in strides))
     if not fits:
-        raise IRTypeError(f"slice: starts {starts}, limits {limits}, strides {strides} do not "
-                          f"slice {x}: 0 <= start <= limit <= size and stride >= 1 are needed")
+        raise IRTypeError(f"slice: starts {starts}, limits {limits}, strides {strides} cannot "
+                          f"slice {x}: each axis needs 0 <= start <= limit <= size and stride >= 1")
     return (x.with_shape(tuple((l - s + stride - 1) // stride
                                for s, l, stride in zip(starts, limits, strides))),)
 
@@ -84,14 +84,15 @@ def _infer_pad(types: Types, attrs: Attrs) -> Types:
     (x, value), low, high = types, attrs["low"], attrs["high"]
     interior = attrs["interior"]
     if value.dtype is not x.dtype or value.ndim or x.dtype.is_key:
-        raise IRTypeError(f"pad: the padding value must be {x.dtype}[], no key, got {value}")
+        raise IRTypeError(f"pad: the padding value must be {x.dtype}[], and keys cannot be padded, "
+                          f"got {value}")
     if not len(low) == len(high) == len(interior) == x.ndim or min(interior, default=0) < 0:
-        raise IRTypeError(f"pad: low {low}, high {high}, interior {interior} do not pad {x}: one "
-                          f"of each an axis and interior >= 0 are needed")
+        raise IRTypeError(f"pad: low {low}, high {high}, interior {interior} cannot pad {x}: each "
+                          "must have one number for each axis, and interior >= 0")
     shape = tuple(l + h + _dilated(n, i + 1)
                   for n, l, h, i in zip(x.shape, low, high, interior))
     if min(shape, default=0) < 0:
-        raise IRTypeError(f"pad: low {low}, high {high} take away more than {x} has")
+        raise IRTypeError(f"pad: low {low} and high {high} remove more elements than {x} has")
     return (x.with_shape(shape),)
 
 
@@ -157,7 +158,7 @@ pad = define("pad", attrs={"low": INTS, "high": INTS, "interior": AXES}, operand
 def _infer_concatenate(types: Types, attrs: Attrs) -> Types:
     dimension: int = attrs["dimension"]
     if not types:
-        raise IRTypeError("concatenate: takes at least one operand")
+        raise IRTypeError("concatenate takes at least one operand")
     first = types[0]
     if not 0 <= dimension < first.ndim:
         raise IRTypeError(f"concatenate: dimension must be in [0, {first.ndim}), got {dimension}")
@@ -165,7 +166,7 @@ def _infer_concatenate(types: Types, attrs: Attrs) -> Types:
         if (t.dtype is not first.dtype or t.ndim != first.ndim
                 or any(n != m for d, (n, m) in enumerate(zip(t.shape, first.shape))
                        if d != dimension)):
-            raise IRTypeError(f"concatenate: operands may differ in axis {dimension} alone, got "
+            raise IRTypeError(f"concatenate: operands may only differ in axis {dimension}, got "
                               f"{', '.join(map(str, types))}")
     total = sum(t.shape[dimension] for t in types)
     return (first.with_shape((*first.shape[:dimension], total, *first.shape[dimension + 1:])),)
@@ -209,10 +210,11 @@ concatenate = define("concatenate", attrs={"dimension": INT}, infer=_infer_conca
 
 def _check_starts(name: str, x: TensorType, starts: Sequence[TensorType]) -> None:
     if len(starts) != x.ndim:
-        raise IRTypeError(f"{name}: {x} takes {x.ndim} starts, got {len(starts)}")
+        raise IRTypeError(f"{name}: an operand of type {x} takes {x.ndim} starts, got "
+                          f"{len(starts)}")
     for t in starts:
         if t is not starts[0] or t.ndim or not t.dtype.is_integer:
-            raise IRTypeError(f"{name}: starts must be integer scalars of one type, got "
+            raise IRTypeError(f"{name}: starts must be integer scalars of the same type, got "
                               f"{', '.join(map(str, starts))}")
 
 
@@ -282,7 +284,7 @@ dynamic_slice = define("dynamic_slice", attrs={"sizes": SHAPE}, infer=_infer_dyn
 
 def _infer_dynamic_update_slice(types: Types, attrs: Attrs) -> Types:
     if len(types) < 2:
-        raise IRTypeError("dynamic_update_slice: takes an operand, an update and starts")
+        raise IRTypeError("dynamic_update_slice takes an operand, an update and starts")
     x, update, *starts = types
     _check_starts("dynamic_update_slice", x, starts)
     if (update.dtype is not x.dtype or update.ndim != x.ndim
@@ -341,8 +343,8 @@ dynamic_update_slice = define("dynamic_update_slice", infer=_infer_dynamic_updat
 def _spread_concatenate(op: OpDef, types: Types, attrs: Attrs, results: Types
                        ) -> Sequence[Dims]:
     if len({t.dims for t in types}) > 1:
-        refuse(f"All operands should have the same sharding. Got shardings {listed(types)}. Bring "
-               "them to one by `xfront.sharding.reshard(x, P(...))`")
+        refuse(f"All operands should have the same sharding. Got shardings {listed(types)}. "
+               "Reshard them alike with `xfront.sharding.reshard(x, P(...))`")
     return (types[0].dims,)
 
 
@@ -351,8 +353,8 @@ def _spread_update(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Seq
     x, update = types[:2]
     for a, (n, m) in enumerate(zip(x.shape, update.shape, strict=True)):
         if n != m and (x.dims[a] or update.dims[a]):
-            refuse(f"{op.name}: dimension {a} of {x} is divided, and {update} is only a part of "
-                   f"it: {RESHARD}")
+            refuse(f"{op.name}: dimension {a} of {x} is divided, but {update} covers only a part "
+                   f"of it: {RESHARD}")
     return (met(op.name, [x.dims, update.dims], x.ndim),)
 
 

@@ -39,12 +39,12 @@ HIGHEST = ("highest", "highest")
 def matrix(name: str, x: TensorType, square: bool = False) -> tuple[int, int]:
     """Rows and columns of a matrix operand. Raises: IRTypeError where it is no matrix."""
     if x.dtype not in DTYPES:
-        raise IRTypeError(f"{name}: takes f32, f64, c64 or c128 operands, got {x}")
+        raise IRTypeError(f"{name} takes f32, f64, c64 or c128 operands, got {x}")
     if x.ndim < 2:
-        raise IRTypeError(f"{name}: takes matrices, with two axes or more, got {x}")
+        raise IRTypeError(f"{name} takes matrices, with at least two axes, got {x}")
     m, n = x.shape[-2:]
     if square and m != n:
-        raise IRTypeError(f"{name}: takes square matrices, got {x}")
+        raise IRTypeError(f"{name} takes square matrices, got {x}")
     return m, n
 
 
@@ -170,8 +170,8 @@ def _infer_triangular_solve(types: Types, attrs: Attrs) -> Types:
     matrix("triangular_solve", rhs)
     one_batch("triangular_solve", types, (2, 2))
     if rhs.shape[-2 if attrs["left_side"] else -1] != n:
-        raise IRTypeError(f"triangular_solve: {a} and {rhs} do not fit, left_side being "
-                          f"{attrs['left_side']}")
+        raise IRTypeError(f"triangular_solve: {a} and {rhs} have sizes that do not match for "
+                          f"left_side={attrs['left_side']}")
     return (rhs,)
 
 
@@ -280,7 +280,7 @@ exchanged with row pivots[i]. A singular A gives a zero on U's diagonal."""
 def _infer_permutation(types: Types, attrs: Attrs) -> Types:
     (x,), size = types, attrs["size"]
     if x.dtype is not dtypes.i32 or not x.ndim or not x.shape[-1] <= size:
-        raise IRTypeError(f"lu_pivots_to_permutation: takes vectors of at most {size} i32, got "
+        raise IRTypeError(f"lu_pivots_to_permutation takes vectors of at most {size} i32, got "
                           f"{x}")
     return (x.with_shape((*x.shape[:-1], size)),)
 
@@ -302,8 +302,8 @@ def _infer_qr(types: Types, attrs: Attrs) -> Types:
 def _jvp_qr(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     m, n = op.operands[0].type.shape[-2:]
     if m < n or (op.attrs["full_matrices"] and m != n):
-        raise MissingRule("qr has derivatives for matrices with as many rows as columns or more, "
-                          f"without full_matrices; got {op.operands[0].type}")
+        raise MissingRule("qr has derivatives only for matrices with at least as many rows as "
+                          f"columns, and without full_matrices; got {op.operands[0].type}")
     return _tangents_qr(b, tangents[0], *op.results)
 
 
@@ -343,8 +343,8 @@ def _infer_householder_product(types: Types, attrs: Attrs) -> Types:
     m, n = matrix("householder_product", a)
     one_batch("householder_product", types, (2, 1))
     if m < n or taus.shape[-1] > n:
-        raise IRTypeError(f"householder_product: takes as many rows as columns or more and no more "
-                          f"taus than columns, got {a} and {taus}")
+        raise IRTypeError("householder_product takes at least as many rows as columns and at most "
+                          f"as many taus as columns, got {a} and {taus}")
     return (a,)
 
 

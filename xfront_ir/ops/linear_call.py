@@ -33,7 +33,8 @@ Types = tuple[TensorType, ...]
 def _check_types(name: str, what: str, wanted: Sequence[TensorType], got: Sequence[TensorType]
                  ) -> None:
     if plain(wanted) != plain(got):
-        raise IRTypeError(f"{name}: {what} are {list(got)}, must be {list(wanted)}")
+        raise IRTypeError(f"{name}: {what} must be {', '.join(map(str, wanted))}, got "
+                          f"{', '.join(map(str, got))}")
 
 
 def _whole(b: Builder, values: Sequence[Value], tangents: Sequence[Value | None]) -> list[Value]:
@@ -175,8 +176,8 @@ def _transpose_solve(b: Builder, op: Op, cotangents: Tangents, known: Tangents) 
     attrs, (rhs, constants) = op.attrs, SYSTEM.split(op.attrs, known)
     n = len(rhs)
     if attrs.get("transpose_solve") is None:
-        raise MissingRule("custom_linear_solve was not given a transpose_solve (nor that it is "
-                          "symmetric), which reverse mode needs")
+        raise MissingRule("custom_linear_solve needs transpose_solve or symmetric=True for reverse "
+                          "mode, but neither was given")
     if LINEAR in constants:
         raise MissingRule("the solution of a linear system is linear in b only")
     cts, _ = SYSTEM.split_results(attrs, _whole(b, op.results, cotangents))

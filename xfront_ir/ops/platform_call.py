@@ -29,13 +29,13 @@ APIS = (1, 2, 4)
 def _infer_platform_call(types: Types, attrs: Attrs) -> Types:
     results, target = attrs["results"], attrs["target"]
     if not target or not results or attrs["api"] not in APIS:
-        raise IRTypeError(f"platform_call: takes a target, results and an api of {APIS}, got "
-                          f"{target!r}, {len(results)} results, api {attrs['api']}")
+        raise IRTypeError(f"platform_call takes a target, results and an api of {APIS}, got target "
+                          f"{target!r}, {len(results)} results and api {attrs['api']}")
     for pair in attrs["in_place"]:
         k, i = pair if INTS.accepts(pair) and len(pair) == 2 else (-1, -1)
         if not (0 <= k < len(results) and 0 <= i < len(types) and results[k] is types[i]):
-            raise IRTypeError("platform_call: in_place has pairs of a result and an operand of one "
-                              f"type, got {pair} for @{target}")
+            raise IRTypeError("platform_call: in_place must have pairs of a result and an operand "
+                              f"of the same type, got {pair} for @{target}")
     return results
 
 

@@ -38,7 +38,7 @@ defined, of which only the words are known here."""
 def _infer_threefry(types: Types, attrs: Attrs) -> Types:
     first = types[0]
     if first.dtype is not dtypes.u32 or any(t is not first for t in types):
-        raise IRTypeError(f"threefry2x32: takes four u32 arrays of one shape, got "
+        raise IRTypeError("threefry2x32 takes four u32 arrays of the same shape, got "
                           f"{', '.join(map(str, types))}")
     return types[:2]
 
@@ -52,7 +52,7 @@ threefry2x32 = define("threefry2x32", operands=4, infer=_infer_threefry, jvp=ZER
 
 def _check_key(name: str, type: TensorType) -> None:
     if not type.dtype.is_key:
-        raise IRTypeError(f"{name}: takes keys, got {type}")
+        raise IRTypeError(f"{name} takes keys, got {type}")
 
 
 def _infer_wrap(types: Types, attrs: Attrs) -> Types:
@@ -60,7 +60,7 @@ def _infer_wrap(types: Types, attrs: Attrs) -> Types:
     n = len(dtype.physical)
     if x.dtype is not dtypes.u32 or x.shape[x.ndim - n:] != dtype.physical:
         words = ",".join(map(str, dtype.physical))
-        raise IRTypeError(f"random_wrap: {dtype} is made of u32[...,{words}], got {x}")
+        raise IRTypeError(f"random_wrap: keys of {dtype} are made from u32[...,{words}], got {x}")
     return (tensor(x.shape[:x.ndim - n], dtype),)
 
 
@@ -89,7 +89,7 @@ random_unwrap = define("random_unwrap", operands=1, infer=_infer_unwrap, jvp=ZER
 def _infer_seed(types: Types, attrs: Attrs) -> Types:
     (seed,) = types
     if not seed.dtype.is_integer:
-        raise IRTypeError(f"random_seed: seeds are integers, got {seed}")
+        raise IRTypeError(f"random_seed: seeds must be integers, got {seed}")
     return (seed.with_dtype(KEY_DTYPES[attrs["impl"]]),)
 
 
@@ -103,7 +103,7 @@ def _infer_fold_in(types: Types, attrs: Attrs) -> Types:
     key, data = types
     _check_key("random_fold_in", key)
     if data.dtype is not dtypes.u32 or data.shape != key.shape:
-        raise IRTypeError(f"random_fold_in: takes u32 data of the keys' shape, got {key} and "
+        raise IRTypeError(f"random_fold_in takes u32 data of the keys' shape, got {key} and "
                           f"{data}")
     return (key,)
 
@@ -153,7 +153,7 @@ def _infer_rng(types: Types, attrs: Attrs) -> Types:
     if state not in STATES:
         raise IRTypeError(f"rng_bit_generator: the state must be u32[4] or u64[2], got {state}")
     if not dtype.is_unsigned or dtype.bits < 8:
-        raise IRTypeError(f"rng_bit_generator: gives u8, u16, u32 or u64, got {dtype}")
+        raise IRTypeError(f"rng_bit_generator: dtype must be u8, u16, u32 or u64, got {dtype}")
     return state, tensor(attrs["shape"], dtype)
 
 
@@ -184,8 +184,8 @@ def _infer_uniform(types: Types, attrs: Attrs) -> Types:
     low, high = types
     if low is not high or low.ndim or low.dtype not in UNIFORM_DTYPES:
         names = ", ".join(map(str, UNIFORM_DTYPES))
-        raise IRTypeError(f"rng_uniform: takes two scalars of one dtype, one of {names}; got "
-                          f"{low} and {high}")
+        raise IRTypeError("rng_uniform takes two scalars of the same dtype, which must be one of "
+                          f"{names}; got {low} and {high}")
     return (tensor(attrs["shape"], low.dtype),)
 
 

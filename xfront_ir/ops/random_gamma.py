@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def _infer(types: Types, attrs: Attrs) -> Types:
     key, a = types
     if key.dtype is not dtypes.key_fry or key.shape != a.shape or not a.dtype.is_float:
-        raise IRTypeError("random_gamma: takes key<fry> and floats of one shape, got "
-                          f"{key} and {a}")
+        raise IRTypeError(f"random_gamma takes key<fry> and floats of the same shape, got {key} "
+                          f"and {a}")
     return (a,)
 
 

@@ -55,7 +55,7 @@ def _reducer(name: str, jvp: Any, allowed: Callable[[Any], bool], wanted: str,
         (x,), axes = types, attrs["axes"]
         _check_axes(name, x, axes)
         if not allowed(x.dtype):
-            raise IRTypeError(f"{name}: takes {wanted} operands, got {x}")
+            raise IRTypeError(f"{name} takes {wanted} operands, got {x}")
         return (x.with_shape(_without(x.shape, axes)),)
 
     return define(name, attrs={"axes": AXES}, infer=infer, operands=1, jvp=jvp,
@@ -174,9 +174,10 @@ def _arg(name: str) -> OpDef:
         if x.shape[axis] == 0:
             raise IRTypeError(f"{name}: axis {axis} of {x} has no elements")
         if x.dtype.is_key or x.dtype.is_complex:
-            raise IRTypeError(f"{name}: takes real or bool operands, got {x}")
+            raise IRTypeError(f"{name} takes real or bool operands, got {x}")
         if not is_integer(attrs["index_dtype"]):
-            raise IRTypeError(f"{name}: indices are integers, got {attrs['index_dtype']}")
+            raise IRTypeError(f"{name}: index_dtype must be an integer type, got "
+                              f"{attrs['index_dtype']}")
         return (x.with_shape(_without(x.shape, (axis,))).with_dtype(attrs["index_dtype"]),)
 
     return define(name, attrs={"axis": INT, "index_dtype": DTYPE}, infer=infer, operands=1,
@@ -200,7 +201,7 @@ def _running(name: str, jvp: Any, allowed: Callable[[Any], bool], wanted: str,
     def infer(types: Types, attrs: Attrs) -> Types:
         _check_axes(name, types[0], (attrs["axis"],))
         if not allowed(types[0].dtype):
-            raise IRTypeError(f"{name}: takes {wanted} operands, got {types[0]}")
+            raise IRTypeError(f"{name} takes {wanted} operands, got {types[0]}")
         return types
 
     return define(name, attrs={"axis": INT, "reverse": BOOL}, infer=infer, operands=1, jvp=jvp,

@@ -31,10 +31,10 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     axes, body = attrs["axes"], attrs["body"]
     operands, inits = COMBINED.split(attrs, types)
     if not types or len(types) % 2:
-        raise IRTypeError(f"reduce: takes operands and as many initial values, got {len(types)}")
+        raise IRTypeError(f"reduce takes operands and as many initial values, got {len(types)}")
     first = operands[0]
     if any(x.shape != first.shape for x in operands):
-        raise IRTypeError(f"reduce: operands must have one shape, got {list(operands)}")
+        raise IRTypeError(f"reduce: operands must have the same shape, got {list(operands)}")
     if len(set(axes)) != len(axes) or not all(0 <= a < first.ndim for a in axes):
         raise IRTypeError(f"reduce: axes must be distinct and in [0, {first.ndim}), got {axes}")
     elements = tuple(scalar(x.dtype) for x in operands)

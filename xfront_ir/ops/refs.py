@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 def _infer_new(types: Types, attrs: Attrs) -> Types:
     (x,) = types
     if x.dtype.is_ref:
-        raise IRTypeError(f"new_ref: takes an array, got a reference of type {x}")
+        raise IRTypeError(f"new_ref takes an array, got a reference of type {x}")
     return (x.with_dtype(ref_dtype(x.dtype)),)
 
 
 def _content(name: str, type: Any) -> Any:
     if not type.dtype.is_ref:
-        raise IRTypeError(f"{name}: takes a reference, got {type}")
+        raise IRTypeError(f"{name} takes a reference, got {type}")
     return content_type(type)
 
 
@@ -125,8 +125,8 @@ def _discharge_cond(b: Builder, op: Op, operands: Values) -> Discharged:
 def _outside(op: Op, places: Sequence[int], consts: Sequence[int]) -> None:
     """Refuse written references, at `places`, that the body does not close over."""
     if not set(places) <= set(consts):
-        raise MissingRule(f"{op.definition.name}: a reference is neither carried nor scanned; the "
-                          "body reads and writes one that it closes over")
+        raise MissingRule(f"{op.definition.name}: a reference cannot be carried or scanned; let "
+                          "the body close over the reference instead")
 
 
 def _last_first(body: Function, params: Sequence[Value], n: int) -> Function:

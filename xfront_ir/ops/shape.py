@@ -34,7 +34,7 @@ def _infer_broadcast_in_dim(types: Types, attrs: Attrs) -> Types:
             and all(0 <= d < len(shape) for d in dims)
             and all(n in (1, shape[d]) for n, d in zip(x.shape, dims, strict=True)))
     if not fits:
-        raise IRTypeError(f"broadcast_in_dim: dims {dims} do not place {x} in shape {shape}")
+        raise IRTypeError(f"broadcast_in_dim: dims {dims} cannot place {x} in shape {shape}")
     return (x.with_shape(shape),)
 
 
@@ -81,7 +81,7 @@ broadcast_in_dim = define("broadcast_in_dim", attrs={"shape": SHAPE, "dims": AXE
 def _infer_reshape(types: Types, attrs: Attrs) -> Types:
     (x,), shape = types, attrs["shape"]
     if math.prod(shape) != x.size:
-        raise IRTypeError(f"reshape: {x} has {x.size} elements, shape {shape} has "
+        raise IRTypeError(f"reshape: {x} has {x.size} elements, but shape {shape} has "
                           f"{math.prod(shape)}")
     return (x.with_shape(shape),)
 
@@ -115,7 +115,8 @@ def _infer_transpose(types: Types, attrs: Attrs) -> Types:
     (x,) = types
     permutation: Shape = attrs["permutation"]
     if sorted(permutation) != list(range(x.ndim)):
-        raise IRTypeError(f"transpose: {permutation} is no permutation of {x}'s {x.ndim} axes")
+        raise IRTypeError(f"transpose: {permutation} is not a permutation of the {x.ndim} axes of "
+                          f"{x}")
     return (x.with_shape(tuple(x.shape[d] for d in permutation)),)
 
 
@@ -165,7 +166,7 @@ def _infer_iota(types: Types, attrs: Attrs) -> Types:
     if not 0 <= dimension < len(shape):
         raise IRTypeError(f"iota: dimension must be in [0, {len(shape)}), got {dimension}")
     if not dtype.is_numeric:
-        raise IRTypeError(f"iota: counts in numeric dtypes, got {dtype}")
+        raise IRTypeError(f"iota: dtype must be numeric, got {dtype}")
     return (tensor(shape, dtype),)
 
 

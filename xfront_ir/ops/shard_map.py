@@ -56,20 +56,20 @@ Specs = Sequence[Spec]
 def _check(what: str, specs: Specs, attrs: Any) -> None:
     for i, spec in enumerate(specs):
         if bad := [a for a in spec.axes if a not in attrs["axes"]]:
-            raise IRTypeError(f"shard_map: {what}[{i}] {spec} mentions {bad[0]!r}, which is none "
-                              f"of the manual axes {attrs['axes']}")
+            raise IRTypeError(f"shard_map: {what}[{i}] {spec} mentions {bad[0]!r}, which is not "
+                              f"one of the manual axes {attrs['axes']}")
         if spec.open or spec.unreduced or spec.reduced:
-            raise IRTypeError(f"shard_map: {what}[{i}] {spec} must say how each dimension is "
-                              "divided and nothing else")
+            raise IRTypeError(f"shard_map: {what}[{i}] {spec} may only say how each dimension is "
+                              "divided")
 
 
 def _infer(types: Types, attrs: Attrs) -> Types:
     mesh, body = attrs["mesh"], attrs["body"]
     ins, outs = attrs["in_specs"], attrs["out_specs"]
     if bad := [a for a in attrs["axes"] if a not in mesh.names]:
-        raise IRTypeError(f"shard_map: {bad[0]!r} is no axis of the mesh {mesh}")
+        raise IRTypeError(f"shard_map: {bad[0]!r} is not an axis of the mesh {mesh}")
     if len(ins) != len(types) or len(outs) != len(body.return_types):
-        raise IRTypeError(f"shard_map: takes a spec for each of {len(types)} operands and "
+        raise IRTypeError(f"shard_map takes a spec for each of {len(types)} operands and "
                           f"{len(body.return_types)} results, got {len(ins)} and {len(outs)}")
     _check("in_specs", ins, attrs)
     _check("out_specs", outs, attrs)
@@ -81,7 +81,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     except (IRValueError, ValueError) as e:
         raise IRTypeError(f"shard_map: {e}") from None
     if plain(local) != plain(body.param_types):
-        raise IRTypeError(f"shard_map: local parts are {list(map(str, local))}, the body takes "
+        raise IRTypeError(f"shard_map: local parts are {list(map(str, local))}, but the body takes "
                           f"{list(map(str, body.param_types))}")
     return results
 
@@ -267,8 +267,8 @@ def _part_of_batch(attrs: Attrs, body: Function, axis: Axis, own: tuple[str, ...
                            "reads: its devices would exchange different examples")
     count = attrs["mesh"].size_of(own)
     if axis[1] % count:
-        raise IRValueError(f"vmap: a batch of {axis[1]} does not divide over spmd_axis_name {own}, "
-                           f"of {count} devices")
+        raise IRValueError(f"vmap: a batch of {axis[1]} cannot be divided over spmd_axis_name "
+                           f"{own}, of {count} devices")
     rest = tuple([a for a in batch_axes(axis) if a not in own])
     return (*name[:2], rest), axis[1] // count
 
@@ -284,8 +284,8 @@ def _varying(v: Varying, op: Op, operands: Values) -> Varied:
     results vary only over the axes of the outer one."""
     attrs = op.attrs
     if not attrs["check_vma"]:
-        raise IRTypeError("shard_map: with check_vma=False it stands in one that has "
-                          "check_vma=True; give both the same")
+        raise IRTypeError("shard_map: a shard_map with check_vma=False cannot be called inside one "
+                          "with check_vma=True; give both the same value")
     sets = [v.of(x).union(s.axes) for x, s in zip(operands, attrs["in_specs"], strict=True)]
     out = [frozenset(s.axes) for s in attrs["out_specs"]]
     own = tuple([(a, attrs["mesh"].size_of((a,))) for a in attrs["axes"]])
@@ -300,7 +300,7 @@ def check_results(attrs: Any, results: Sequence[frozenset[str]]) -> None:
     for i, (found, spec) in enumerate(zip(results, attrs["out_specs"], strict=True)):
         more = [a for a in attrs["axes"] if a in found and a not in spec.axes]
         if more:
-            raise IRTypeError(f"shard_map: result {i} may vary over {more}, and its spec {spec} "
+            raise IRTypeError(f"shard_map: result {i} may vary over {more}, but its spec {spec} "
                               "says that it does not")
 
 

@@ -74,7 +74,7 @@ def _batch_sharding_constraint(b: Builder, op: Op, operands: Values, positions: 
                                f"with_sharding_constraint spec, but got {old.spec}, which has "
                                f"{again[0]!r}")
         if strays := [a for a in over if a not in old.mesh.names]:
-            raise IRValueError(f"vmap: spmd_axis_name has {strays[0]!r}, and the axes of the mesh "
+            raise IRValueError(f"vmap: spmd_axis_name has {strays[0]!r}, but the axes of the mesh "
                                f"of a sharding constraint are {old.mesh.names}")
     # without axes the batch dimension is open: closed, it would gather the batch on every device
     spec = old.spec.insert(p, over, open=not over)

@@ -71,15 +71,16 @@ def _infer_ormqr(types: Types, attrs: Attrs) -> Types:
     one_batch("ormqr", types, (2, 1, 2))
     if taus.shape[-1] > min(m, n) or c.shape[-2 if attrs["left"] else -1] != m:
         side = "rows" if attrs["left"] else "columns"
-        raise IRTypeError(f"ormqr: takes Householder vectors as long as its last operand has "
-                          f"{side}, and no more taus than vectors, got {a}, {taus} and {c}")
+        raise IRTypeError(f"ormqr takes Householder vectors whose length is the number of {side} "
+                          f"of the last operand, and at most one tau for each vector, got {a}, "
+                          f"{taus} and {c}")
     return (c,)
 
 
 def _jvp_ormqr(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     if tangents[0] is not None or tangents[1] is not None:
-        raise MissingRule("ormqr has a derivative in the matrix that it multiplies alone; that of "
-                          "qr gives Q and its derivative")
+        raise MissingRule("ormqr only has a derivative with respect to the matrix that it "
+                          "multiplies; use qr for Q and its derivative")
     return (b.emit(ormqr, *op.operands[:2], tangents[2], **op.attrs),)
 
 

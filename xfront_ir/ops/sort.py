@@ -39,16 +39,17 @@ def take_along(b: Builder, x: Value, indices: Value, dimension: int) -> Value:
 def _infer_sort(types: Types, attrs: Attrs) -> Types:
     dimension, n_keys = attrs["dimension"], attrs["n_keys"]
     if not types:
-        raise IRTypeError("sort: takes one operand or more")
+        raise IRTypeError("sort takes at least one operand")
     if any(t.shape != types[0].shape for t in types):
-        raise IRTypeError(f"sort: operands must have one shape, got {', '.join(map(str, types))}")
+        raise IRTypeError("sort: operands must have the same shape, got "
+                          f"{', '.join(map(str, types))}")
     if not 0 <= dimension < types[0].ndim:
         raise IRTypeError(f"sort: dimension must be in [0, {types[0].ndim}), got {dimension}")
     if not 1 <= n_keys <= len(types):
         raise IRTypeError(f"sort: n_keys must be in [1, {len(types)}], got {n_keys}")
     for t in types[:n_keys]:
         if t.dtype.is_key:
-            raise IRTypeError(f"sort: {t} has no order")
+            raise IRTypeError(f"sort: values of type {t} have no order")
     return types
 
 
@@ -82,9 +83,10 @@ def _infer_top_k(types: Types, attrs: Attrs) -> Types:
     if not 0 <= axis < x.ndim:
         raise IRTypeError(f"top_k: axis must be in [0, {x.ndim}), got {axis}")
     if not 0 <= k <= x.shape[axis]:
-        raise IRTypeError(f"top_k: axis {axis} of {x} does not have {k} elements")
+        raise IRTypeError(f"top_k: k={k} is not in [0, {x.shape[axis]}], the size of axis {axis} "
+                          f"of {x}")
     if x.dtype.is_complex or x.dtype.is_key:
-        raise IRTypeError(f"top_k: takes real or bool operands, got {x}")
+        raise IRTypeError(f"top_k takes real or bool operands, got {x}")
     made = x.with_shape((*x.shape[:axis], k, *x.shape[axis + 1:]))
     return made, made.with_dtype(dtypes.i32)
 

@@ -31,7 +31,7 @@ def _float(name: str, *partials: Partial | None, **options: Any) -> OpDef[Value]
 
 def _no_derivative(name: str, operand: str) -> Partial:
     def refuse(b: Builder, t: Value, op: Op) -> Value:
-        raise MissingRule(f"op {name!r} has no derivative in its operand `{operand}`")
+        raise MissingRule(f"op {name!r} has no derivative with respect to its operand `{operand}`")
 
     return refuse
 

@@ -84,8 +84,8 @@ def _kept(attrs: Any) -> dict[str, Any]:
 def _check_budget(name: str, attrs: Any) -> None:
     budget = attrs.get("budget")
     if budget is not None and (len(budget) != 2 or min(budget) < 1):
-        raise IRTypeError(f"{name}: the budget is a number of checkpoints and one of bytes, both "
-                          f"positive, got {budget}")
+        raise IRTypeError(f"{name}: the budget must be a number of checkpoints and a number of "
+                          f"bytes, both positive, got {budget}")
 
 
 # --- while --------------------------------------------------------------------------------
@@ -102,7 +102,8 @@ def _infer_while(types: Types, attrs: Attrs) -> Types:
     test, body = attrs["cond"], attrs["body"]
     check_types("while", "parameter of the condition", (*cond_consts, *carry), test.param_types)
     if len(test.returns) != 1 or test.return_types[0].plain is not tensor((), dtypes.bool_):
-        raise IRTypeError(f"while: the condition returns one bool, got {test.return_types}")
+        raise IRTypeError("while: the condition must return one scalar bool, got "
+                          f"{', '.join(map(str, test.return_types))}")
     check_types("while", "parameter of the body", (*body_consts, *carry), body.param_types)
     check_types("while", "carry", carry, body.return_types)
     _check_budget("while", attrs)
@@ -171,8 +172,8 @@ def _divide_loop(attrs: Any, linear: Flags) -> _Divided:
     tested = {v for op in test.ops for v in op.operands}.union(test.returns)
     depends = (*of_cond, *of_carry)
     if not tested.isdisjoint(select(test.params, depends)):
-        raise MissingRule("it holds a loop whose number of turns depends on what it should be "
-                          "linear in")
+        raise MissingRule("the function has a loop whose number of iterations depends on the input "
+                          "that it should be linear in")
     known_test = Function(test.name, (*t_consts, *select(t_carry, known), Value(I32)), test.ops,
                           test.returns)
     parts = divide(body, (*of_consts, *of_carry), of_carry)
@@ -373,7 +374,8 @@ TANGENT = Regions({"consts": "n_consts", "linear_consts": "n_linear_consts", "ca
 def _infer_tangent(types: Types, attrs: Attrs) -> Types:
     body = attrs["body"]
     if not types or types[-1] is not I32:
-        raise IRTypeError(f"while_tangent: the number of turns is i32[], got {types[-1:]}")
+        raise IRTypeError("while_tangent: the number of iterations must be i32[], got "
+                          f"{types[-1:]}")
     *given, _ = TANGENT.split(attrs, types)
     _, _, carry, linear = given
     check_types("while_tangent", "parameter of the body", [t for group in given for t in group],

@@ -57,7 +57,7 @@ def windowed_shape(name: str, x: TensorType, attrs: Any) -> Ints:
             and all(INTS.accepts(pair) and len(pair) == 2 for pair in pairs))
     if not fits:
         raise IRTypeError(f"{name}: window, strides, dilations (positive ints) and padding (pairs) "
-                          f"must be one an axis of {x}")
+                          f"must have one entry for each axis of {x}")
     window, strides, base, inner = lists
     shape: list[int] = []
     for n, w, stride, (low, high), by, apart in zip(x.shape, window, strides, pairs, base, inner):
@@ -103,7 +103,7 @@ def _reducer(name: str, jvp: Any, allowed: Any, wanted: str, transpose: Any = No
     def infer(types: Types, attrs: Attrs) -> Types:
         (x,) = types
         if not allowed(x.dtype):
-            raise IRTypeError(f"{name}: takes {wanted} operands, got {x}")
+            raise IRTypeError(f"{name} takes {wanted} operands, got {x}")
         return (x.with_shape(windowed_shape(name, x, attrs)),)
 
     return define(name, attrs=ATTRS, operands=1, infer=infer, jvp=jvp, transpose=transpose,
@@ -162,7 +162,7 @@ reduce_window_min = _reducer("reduce_window_min", _jvp_extremum("le"), is_real, 
 def _infer_gather(types: Types, attrs: Attrs) -> Types:
     tangents, x = types
     if tangents is not x or not is_float(x.dtype):
-        raise IRTypeError(f"select_and_gather_add: takes two float arrays of one type, got "
+        raise IRTypeError("select_and_gather_add takes two float arrays of the same type, got "
                           f"{tangents} and {x}")
     return (x.with_shape(windowed_shape("select_and_gather_add", x, attrs)),)
 
@@ -258,8 +258,8 @@ select_and_scatter_add = define(
 def _infer_by_body(types: Types, attrs: Attrs) -> Types:
     body, (operands, inits) = attrs["body"], COMBINED.split(attrs, types)
     if not types or len(types) % 2 or any(x.shape != operands[0].shape for x in operands):
-        raise IRTypeError(f"reduce_window: takes operands of one shape and as many initial values, "
-                          f"got {', '.join(map(str, types))}")
+        raise IRTypeError("reduce_window takes operands of the same shape and as many initial "
+                          f"values, got {', '.join(map(str, types))}")
     elements = tuple(scalar(x.dtype) for x in operands)
     wanted = elements, elements * 2, elements
     if (tuple(inits), body.param_types, body.return_types) != wanted:
@@ -320,7 +320,7 @@ def _spread_window(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Seq
     """Dimensions over which windows reach must be whole."""
     for a, w in enumerate(attrs["window"]):
         if w != 1 and any(t.dims[a] for t in types):
-            refuse(f"{op.name}: windows reach along dimension {a}, which is divided: "
+            refuse(f"{op.name}: windows extend along dimension {a}, which is divided: "
                    f"{listed(types)}. {RESHARD}")
     return unchanged(op, types, attrs, results)
 

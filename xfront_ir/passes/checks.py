@@ -231,8 +231,9 @@ def _silent_body(body: Function) -> Function:
     for op in kept:
         if op.definition.has_effects(op.attrs):
             raise NotImplementedError(
-                f"checks stand in a function with a custom rule, @{body.name}, which also has a "
-                f"{op.definition.name}: it would come twice. Check outside of the function")
+                f"checks inside @{body.name}, a function with a custom rule, are not supported, "
+                f"because it also has a {op.definition.name}, which would run twice. Move the "
+                "checks outside that function")
     return body if tuple(kept) == tuple(body.ops) else body.replace(ops=tuple(kept))
 
 

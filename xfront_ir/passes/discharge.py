@@ -78,9 +78,10 @@ def _discharge(fn: Function) -> tuple[Function, Written]:
                          Op(op.definition, operands, op.attrs, op.results, op.loc))
             continue
         if op.definition.discharge is None:
-            raise MissingRule(f"{op.definition.name} takes no reference, got one of type "
+            raise MissingRule(f"{op.definition.name} cannot take a reference, got one of type "
                               f"{next(v.type for v in op.operands if v.type.dtype.is_ref)}"
-                              f"{'' if op.loc is None else f' (at {op.loc})'}; read it before")
+                              f"{'' if op.loc is None else f' (at {op.loc})'}; read the "
+                              "reference first, ref[...]")
         b.loc = op.loc
         results, contents = op.definition.discharge(b, op, operands)
         env.update(zip(op.results, results, strict=True))
@@ -108,5 +109,5 @@ def refs_of(op: Op) -> tuple[int, ...]:
 def refuse_twice(refs: Sequence[Value], name: str) -> None:
     """Raise IRValueError where one reference is there twice."""
     if len({*refs}) != len(refs):
-        raise IRValueError(f"{name} gets one reference twice: only one reference to a mutable "
-                           "array may be passed")
+        raise IRValueError(f"{name} was given the same reference twice: only one reference to a "
+                           "mutable array may be passed")

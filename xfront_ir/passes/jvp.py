@@ -69,11 +69,12 @@ def _jvp(fn: Function, active: Flags) -> tuple[Function, Flags]:
 def check_active(fn: Function, active: Flags) -> None:
     """Refuse tangents of values that cannot have one. Raises: IRTypeError."""
     if len(active) != len(fn.params):
-        raise IRTypeError(f"@{fn.name} has {len(fn.params)} parameters, got {len(active)} flags")
+        raise IRTypeError(f"@{fn.name} has {len(fn.params)} parameters, but got {len(active)} "
+                          "flags")
     for i, (v, a) in enumerate(zip(fn.params, active, strict=True)):
         if a and not v.type.is_inexact:
-            raise IRTypeError(f"@{fn.name}: parameter {i} is {v.type}, which has no tangent; only "
-                              "float and complex values have one")
+            raise IRTypeError(f"@{fn.name}: parameter {i} has type {v.type}, which has no tangent; "
+                              "only float and complex values have one")
 
 
 def extend(weak: Flags, active: Flags) -> Flags:

@@ -118,5 +118,5 @@ def _fitted(b: Builder, op: Op, v: Value, ct: Value) -> Value:
 
 def _refuse(op: Op, v: Value, ct: Value) -> None:
     where = f" at {op.loc}" if op.loc is not None else ""
-    raise IRTypeError(f"the transpose of {op.definition.name}{where} gave a cotangent of type "
-                      f"{ct.type} to an operand of type {v.type}")
+    raise IRTypeError(f"the transpose of {op.definition.name}{where} returned a cotangent of type "
+                      f"{ct.type} for an operand of type {v.type}")

@@ -61,7 +61,8 @@ def _vectorize(fn: Function, positions: Positions, axis: Axis,
     for v, p in zip(fn.params, positions, strict=True):
         if p is not None:
             if not 0 <= p <= v.type.ndim:
-                raise IRTypeError(f"@{fn.name}: a batch axis of {v.type} cannot be at {p}")
+                raise IRTypeError(f"@{fn.name}: the batch axis {p} is out of bounds for a value of "
+                                  f"type {v.type}")
             shape = v.type.shape
             place[v] = p
             env[v] = v = Value(v.type.with_shape((*shape[:p], size, *shape[p:])))

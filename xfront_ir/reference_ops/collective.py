@@ -15,6 +15,6 @@ from ..reference import reference
 @reference("psum", "psum_invariant", "pcast", "pmax", "pmin")
 def _of_one(attrs: Mapping[str, Any], types: Any, x: np.ndarray) -> np.ndarray:
     if math.prod(attrs["sizes"]) != 1:
-        raise MissingRule(f"NumPy is one device, and the axes {attrs['axes']} have sizes "
+        raise MissingRule(f"NumPy evaluates on one device, but the axes {attrs['axes']} have sizes "
                           f"{attrs['sizes']}")
     return x

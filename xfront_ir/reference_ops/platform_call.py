@@ -17,7 +17,7 @@ KERNELS: dict[str, Callable[..., Any]] = {}
 def _platform_call(attrs: Any, types: Any, *operands: np.ndarray) -> Any:
     found = KERNELS.get(attrs["target"])
     if found is None:
-        raise MissingRule(f"platform_call: what the kernel @{attrs['target']} gives is not known")
+        raise MissingRule(f"platform_call: NumPy cannot evaluate the kernel @{attrs['target']}")
     return found(attrs, types, *operands)
 
 

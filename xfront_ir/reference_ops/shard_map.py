@@ -16,5 +16,6 @@ from ..reference import Steps, reference
 def _shard_map(attrs: Mapping[str, Any], types: Any, *operands: np.ndarray) -> Steps:
     mesh, held = attrs["mesh"], attrs["body"]
     if mesh.size != 1:
-        raise MissingRule(f"shard_map: NumPy is one device, and the mesh {mesh} has {mesh.size}")
+        raise MissingRule(f"shard_map: NumPy evaluates on one device, but the mesh {mesh} has "
+                          f"{mesh.size}")
     return tuple((yield held.force() if isinstance(held, Pending) else held, operands))

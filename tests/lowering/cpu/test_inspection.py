@@ -51,7 +51,8 @@ def test_what_runs_is_shown_and_the_plain_program_without_passes() -> None:
         assert plain.as_text(dialect) == lowered.as_text(dialect, stage="lowered")
     assert str(lowered.compiler_ir()) == lowered.as_text()
     assert str(plain.compiler_ir()) == plain.as_text()
-    with pytest.raises(ValueError, match="unknown stage 'optimised'; one of lowered, compiled"):
+    with pytest.raises(ValueError,
+                       match="unknown stage 'optimised'; it must be 'lowered' or 'compiled'"):
         lowered.as_text(stage="optimised")
 
 

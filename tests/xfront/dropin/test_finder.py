@@ -66,10 +66,10 @@ for code, said in CASES:
 """
 
 _CASES = [
-    ("jax.tree_map", "JAX has removed xfront.tree_map; write jax.tree.map"),
-    ("from jax import tree_map", "JAX has removed jax.tree_map; write jax.tree.map"),
+    ("jax.tree_map", "JAX has removed xfront.tree_map; use jax.tree.map"),
+    ("from jax import tree_map", "JAX has removed jax.tree_map; use jax.tree.map"),
     ("import jax.numpy; jax.numpy.sinn", "did you mean 'sin'?"),
-    ("from jax.numpy import alltrue", "write jnp.all"),
+    ("from jax.numpy import alltrue", "use jnp.all"),
     ("from jax.nn import rellu", "did you mean 'relu'?"),
     ("import jax.experimental.pallas", "jax.experimental.pallas is outside what xfront offers"),
     ("from jax.tree_util import tree_mapp", "did you mean 'tree_map'?"),
@@ -99,7 +99,7 @@ def test_a_name_that_is_absent_says_so() -> None:
 def test_xfront_itself_says_what_is_not_here_yet() -> None:
     with pytest.raises(AttributeError, match="did you mean 'value_and_grad'"):
         _ = xfront.value_and_gradd  # type: ignore[attr-defined]
-    with pytest.raises(AttributeError, match=r"write jax\.tree\.leaves"):
+    with pytest.raises(AttributeError, match=r"use jax\.tree\.leaves"):
         _ = xfront.tree_leaves  # type: ignore[attr-defined]
 
 

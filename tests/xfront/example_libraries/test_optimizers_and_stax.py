@@ -77,7 +77,7 @@ def test_states_and_wrong_uses() -> None:
         optimizers.pack_optimizer_state(PARAMS)
     with pytest.raises(TypeError, match="number or a function"):
         optimizers.sgd([0.1])
-    with pytest.raises(ValueError, match="one more"):
+    with pytest.raises(ValueError, match="one value more"):
         optimizers.piecewise_constant([2, 4], [1.0])
 
 

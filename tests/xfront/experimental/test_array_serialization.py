@@ -71,9 +71,9 @@ def test_without_tensorstore_an_error_says_what_to_install(monkeypatch: pytest.M
 
 def test_lists_of_other_lengths() -> None:
     spec = serialization.get_tensorstore_spec("/a")
-    with pytest.raises(ValueError, match="shardings has 2 entries, tensorstore_specs has 1"):
+    with pytest.raises(ValueError, match="shardings has 2 entries, but tensorstore_specs has 1"):
         serialization.run_deserialization([HERE, HERE], [spec])
-    with pytest.raises(ValueError, match="dtypes has 2: one for each"):
+    with pytest.raises(ValueError, match="dtypes has 2; each must have one entry for each"):
         serialization.run_deserialization([HERE], [spec], dtypes=[np.int8, np.int8])
     with pytest.raises(ValueError, match="trees differ"):
         serialization.run_serialization([jnp.ones(2)], [spec, spec])

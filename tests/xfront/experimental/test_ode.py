@@ -65,7 +65,7 @@ REFUSED: list[tuple[type, str, Callable[[], Any]]] = [
     (TypeError, "odeint", lambda: odeint(lambda y, t: y, 1.0, [0.0, 1.0])),
     (TypeError, "vector of floats", lambda: odeint(lambda y, t: y, 1.0, np.arange(3))),
     (TypeError, "args", lambda: odeint(lambda y, t, a: y, 1.0, TIMES, "a")),
-    (TypeError, "func gives", lambda: odeint(lambda y, t: [y], 1.0, TIMES)),
+    (TypeError, "func must return", lambda: odeint(lambda y, t: [y], 1.0, TIMES)),
 ]
 
 

@@ -147,7 +147,7 @@ def test_lowering_written_in_mlir():
     assert jax.jit(partial(p.bind, by=1))(X).tolist() == (2 * X + 1).tolist()
     assert p.bind(X, by=2).tolist() == (2 * X + 2).tolist()
     mlir.register_lowering(p, lambda ctx, x, by: [x, x])
-    with pytest.raises(TypeError, match="gives values of types"):
+    with pytest.raises(TypeError, match="returned values of types"):
         jax.jit(partial(p.bind, by=3))(X)
 
 

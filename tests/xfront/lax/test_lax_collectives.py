@@ -144,9 +144,9 @@ def test_what_does_not_work_over_axes_of_vmap_says_so():
 def test_casts_are_for_shard_map():
     x = jnp.ones(3)
     assert lax.pcast(x, (), to="varying") is x and lax.pcast({}, "i", to="reduced") == {}
-    with pytest.raises(ValueError, match="under shard_map, and 'i'"):
+    with pytest.raises(ValueError, match="axes of a shard_map, and 'i'"):
         lax.pcast(x, "i", to="varying")
-    with pytest.raises(ValueError, match="under shard_map"):
+    with pytest.raises(ValueError, match="axes of a shard_map, and 'i'"):
         xfront.vmap(lambda x: lax.pcast(x, "i", to="varying"), axis_name="i")(x)
     with pytest.raises(ValueError, match="'unreduced'"):
         lax.pcast(x, "i", to="elsewhere")

@@ -118,7 +118,7 @@ def test_associative_scan():
     close(values, wanted)
     close(gains, np.cumprod(M, 0))
     close(xfront.grad(lambda m: lax.associative_scan(lax.add, m)[-1].sum())(M), np.ones_like(M))
-    with pytest.raises(ValueError, match="one size along"):
+    with pytest.raises(ValueError, match="the same size along"):
         lax.associative_scan(lax.add, (M, M[:2]))
     with pytest.raises(TypeError):
         lax.associative_scan(3, M)

@@ -106,7 +106,7 @@ def test_gather_modes():
     filled = lax.gather(M, INDICES, ROWS, (1, 5), mode="fill", fill_value=7.0)
     same(filled, np.stack([M[3], M[0], np.full(5, 7), np.full(5, 7)]))
     assert np.isnan(np.asarray(lax.gather(M, INDICES, ROWS, (1, 5), mode="fill"))[2]).all()
-    with pytest.raises(ValueError, match="no mode"):
+    with pytest.raises(ValueError, match="not a mode"):
         lax.gather(M, INDICES, ROWS, (1, 5), mode="no")
 
 

@@ -130,7 +130,7 @@ def test_inside_scan_and_with_values_that_change():
 
 
 def test_wrong_shapes_and_structures():
-    with pytest.raises(TypeError, match=r"result of matvec is f32\[3\]"):
+    with pytest.raises(TypeError, match=r"result of matvec has type f32\[3\]"):
         lax.custom_linear_solve(lambda x: x[:3], B, jacobi)
     with pytest.raises(TypeError, match="result of solve has structure"):
         lax.custom_linear_solve(lambda x: x, B, lambda mv, b: (b, b))

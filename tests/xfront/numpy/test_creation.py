@@ -178,7 +178,7 @@ def test_geomspace_is_right_to_three_units_in_the_last_place(first, last):
 def test_an_array_is_no_dtype_and_has_one_order() -> None:
     x = jnp.ones(3, jnp.int8)
     for f in (jnp.asarray, jnp.zeros, jnp.astype):
-        with pytest.raises(ValueError, match="write its dtype, int8 here"):
+        with pytest.raises(ValueError, match="pass its dtype, int8"):
             f(x if f is not jnp.zeros else 3, x)
     for order in ("F", "A"):
         with pytest.raises(NotImplementedError, match=order):

@@ -66,5 +66,5 @@ def test_what_is_refused_says_what_to_write():
             (lambda x, m: x[m], r"jnp.where\(mask, x, fill\)")):
         with pytest.raises(NonConcreteBooleanIndexError, match=message):
             xf.jit(call)(jnp.ones((3, 3)), np.array([True, False, True]))
-    with pytest.raises(IndexError, match="does not match the axes"):
+    with pytest.raises(IndexError, match="does not match the shape"):
         xf.jit(lambda x, m: x.at[m].set(1))(X, np.ones(3, bool))

@@ -165,7 +165,7 @@ REFUSED: list[tuple[type, str, Callable[[], Any]]] = [
     (ValueError, "type", lambda: fft.dct(X, 5)), (ValueError, "norm", lambda: fft.dct(X, norm="x")),
     (ValueError, "sizes", lambda: fft.dct(X[:, :1], 1)),
     (ValueError, "sizes", lambda: fft.dct(X, n=0)),
-    (ValueError, "as many", lambda: fft.dctn(X, s=(2,), axes=(0, 1))),
+    (ValueError, "same number", lambda: fft.dctn(X, s=(2,), axes=(0, 1))),
     (ValueError, "distinct", lambda: fft.idctn(X, axes=(0, 0))),
     (NotImplementedError, "order", lambda: ndimage.map_coordinates(X, [AT, AT], 2)),
     (NotImplementedError, "mode", lambda: ndimage.map_coordinates(X, [AT, AT], 1, mode="x")),

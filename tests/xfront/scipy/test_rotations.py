@@ -95,7 +95,7 @@ def test_refuses() -> None:
             (ValueError, "3 axes", lambda: one.as_euler("xy")),
             (ValueError, "angles", lambda: Rotation.from_euler("xy", np.ones(3))),
             (ValueError, "weights", lambda: one.mean(np.ones(2))),
-            (ValueError, "two or more", lambda: Slerp.init(np.ones(1), one)),
+            (ValueError, "at least two", lambda: Slerp.init(np.ones(1), one)),
             (ValueError, "times", lambda: Slerp.init(np.ones(1), Rotation.identity(2)))):
         with pytest.raises(kind, match=match):
             call()

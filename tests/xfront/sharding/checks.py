@@ -228,7 +228,7 @@ def check_meshes_in_context() -> None:
         expect(f(grid(4)), P("y"), 2 * grid(4))
     raises(RuntimeError, ["non-empty mesh in context"], lambda: f(grid(4)))
     raises(ValueError, ["outside of `jit`"], lambda: xfront.jit(lambda: set_mesh(mesh()))())
-    raises(TypeError, ["a Mesh is wanted"], lambda: set_mesh(mesh().abstract_mesh))  # type: ignore
+    raises(TypeError, ["mesh must be a Mesh"], lambda: set_mesh(mesh().abstract_mesh))  # type: ignore
 
 
 def check_many_programs_are_started_at_once() -> None:

@@ -141,7 +141,7 @@ def check_types_of_results_are_those_of_jax() -> None:
         (lambda x: jnp.split(x, 2), (x,), "float32[4@x,4@y] float32[4@x,4@y]"),
         (jnp.fft.fft, (a,), "complex64[8@x,4]"), (xfront.nn.softmax, (a,), "float32[8@x,4]"),
         (jnp.linalg.cholesky, (put((4, 3, 3), "x"),), "float32[4@x,3,3]"),
-        (jnp.linalg.qr, (put((4, 4), "x"),), refused + "last 2 dimensions are whole"),
+        (jnp.linalg.qr, (put((4, 4), "x"),), refused + "last 2 dimensions are not divided"),
         (lambda a: lax.conv_general_dilated(a[:, None], jnp.ones((1, 1, 3)), (1,), "SAME"), (a,),
          "float32[8@x,1,4]"),
         (lambda a: lax.reduce_window(a, 0., lax.add, (1, 2), (1, 2), "VALID"), (a,),

@@ -304,7 +304,7 @@ def check_casts() -> None:
 
     raises(TypeError, ["carry", "varies over 'x'", "lax.pcast"], lambda: mapped(
         lambda w, a: lax.while_loop(lambda c: c < a[0], turn, w), (P(), P("x")), P())(W, X))
-    raises(ValueError, ["is not an axis of one"], lambda: mapped(
+    raises(ValueError, ["can only be used for axes of a shard_map"], lambda: mapped(
         lambda a: lax.pcast(a, "z", to="varying"), P("x"), P("x"))(X))
     raises(NotImplementedError, ["only 'varying'"], lambda: mapped(
         lambda a: lax.pcast(a, "x", to="reduced"), P("x"), P("x"))(X))

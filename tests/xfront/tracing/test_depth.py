@@ -65,7 +65,7 @@ ENDLESS = [under_jit, under_grad, under_vmap, under_cond, under_scan, under_rule
 @pytest.mark.parametrize("f", ENDLESS, ids=lambda f: getattr(f, "__name__", "f"))
 def test_recursion_without_end_is_an_error(f: Any) -> None:
     limit = sys.getrecursionlimit()
-    with pytest.raises(RecursionError, match="transformations are open in one another"):
+    with pytest.raises(RecursionError, match="nested transformations"):
         f(jnp.float32(1.0))
     assert sys.getrecursionlimit() == limit
     assert float(jax.grad(jnp.sin)(0.0)) == 1.0

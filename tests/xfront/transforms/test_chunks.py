@@ -62,7 +62,7 @@ def test_bad_chunks():
         jax.vmap(jnp.sin, chunk=0)
     with pytest.raises(TypeError, match="number of examples"):
         jax.vmap(jnp.sin, chunk="2")
-    with pytest.raises(ValueError, match="exclude each other"):
+    with pytest.raises(ValueError, match="cannot be combined"):
         jax.vmap(jnp.sin, axis_name="i", chunk=2)
     with pytest.raises(ValueError, match="out_axes is None"):
         jax.vmap(jnp.sin, out_axes=None, chunk=2)(jnp.ones(5))

@@ -227,7 +227,7 @@ def test_custom_gradient_of_a_function_that_also_gives_an_integer() -> None:
 
 def test_a_converted_function_refuses_other_types() -> None:
     closed, _ = jax.closure_convert(lambda x: x * 2, jnp.ones(3))
-    with pytest.raises(TypeError, match=r"argument of type f32\[3\], got i32\[3\]"):
+    with pytest.raises(TypeError, match=r"argument of type f32\[3\], but was called with i32\[3\]"):
         closed(jnp.ones(3, int))
 
 

@@ -41,10 +41,11 @@ def test_several_results_are_a_tuple() -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((), "@wave: 1 arguments expected, got 0"),
-        ((X, X), "@wave: 1 arguments expected, got 2"),
-        ((X[:2],), r"argument 0 is f32\[2\], its parameter is f32\[3\]"),
-        ((X.astype(np.int32),), r"argument 0 is i32\[3\], its parameter is f32\[3\]"),
+        ((), "@wave takes 1 arguments, but got 0"),
+        ((X, X), "@wave takes 1 arguments, but got 2"),
+        ((X[:2],), r"argument 0 has type f32\[2\], but its parameter has type f32\[3\]"),
+        ((X.astype(np.int32),),
+         r"argument 0 has type i32\[3\], but its parameter has type f32\[3\]"),
     ],
 )
 def test_refuses_what_does_not_fit(args: tuple, message: str) -> None:

@@ -116,7 +116,7 @@ def test_a_loop_that_ends_by_what_it_should_be_linear_in_is_refused(ir):
     body = ir.trace(lambda b, x: b.emit(ops.add, x, x), F64)
     fn = ir.trace(lambda b, x: b.emit(WHILE, x, cond=test, body=body, n_cond_consts=0,
                                       n_body_consts=0), F64)
-    with pytest.raises(MissingRule, match="number of turns depends"):
+    with pytest.raises(MissingRule, match="number of iterations depends"):
         linear_transpose(fn, (True,), (True,))
 
 

@@ -72,7 +72,8 @@ def host_array(x: Any) -> np.ndarray:
     x = np.asarray(x)
     dtype: Any = x.dtype
     if not (dtype.kind in "biufc" or dtype in _EXTENDED):
-        raise TypeError(f"{dtype} is no dtype of arrays; bool, integer, float or complex ones are")
+        raise TypeError(f"{dtype} is not a dtype that arrays can have; use a bool, integer, float "
+                        "or complex dtype")
     if not dtype.isnative:
         dtype = dtype.newbyteorder("=")
     dtype = _C_NAMES.get(dtype.num, dtype)
@@ -135,8 +136,8 @@ def sharding_of(device: Any) -> Any:
         return device._sharding
     if isinstance(device, Device):
         return single_device_sharding(device)
-    raise ValueError("a device or a sharding is wanted, such as xfront.devices()[0] or x.sharding, "
-                     f"got {device!r}")
+    raise ValueError("expected a device or a sharding, such as xfront.devices()[0] or x.sharding, "
+                     f"but got {device!r}")
 
 
 def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = True) -> ArrayImpl:
@@ -162,8 +163,8 @@ def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = Tru
 
 
 def _not_ours(sharding: Any) -> ValueError:
-    return ValueError(f"this process drives none of the devices of {sharding}; the processes that "
-                      "do can put arrays there")
+    return ValueError(f"this process drives none of the devices of {sharding}; only the processes "
+                      "that drive them can put arrays there")
 
 
 def put_parts(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray],

@@ -145,8 +145,8 @@ def _device_of(platform: str, number: int) -> Device:
 
     found = next((d for d in clients.client(platform).devices() if d.id == number), None)
     if found is None:
-        raise ValueError(f"a device of the platform {platform!r} with the number {number} was "
-                         "pickled, and there is none here")
+        raise ValueError(f"what was pickled refers to device {number} of the platform "
+                         f"{platform!r}, and there is no such device here")
     return found
 
 

@@ -92,8 +92,8 @@ def run_deserialization(shardings: Sequence[Any], tensorstore_specs: Sequence[An
             "dtypes": dtypes}
     for name, given in told.items():
         if given is not None and len(given) != count:
-            raise ValueError(f"run_deserialization: shardings has {count} entries, {name} has "
-                             f"{len(given)}: one for each array is wanted")
+            raise ValueError(f"run_deserialization: shardings has {count} entries, but {name} has "
+                             f"{len(given)}; each must have one entry for each array")
 
     async def run() -> list[Any]:
         limiter = ByteLimiter(concurrent_gb * 10**9)
@@ -197,14 +197,14 @@ class AsyncManager:
                     together.client.key_value_set(f"{name}/commit", said)
             elif together.client.blocking_key_value_get(f"{name}/commit", patience) != "done":
                 raise RuntimeError("serialize: process 0 failed when it called on_commit_callback; "
-                                   "what it raised is raised there")
+                                   "the error is raised in that process")
         except binding.JaxRuntimeError as error:
             if "DEADLINE_EXCEEDED" not in str(error):
                 raise
             raise BarrierTimeoutError(
                 f"serialize: another process has not written its part within {self._timeout_secs} "
-                "seconds; give timeout_secs to GlobalAsyncCheckpointManager where that is too "
-                "short") from error
+                "seconds; pass a larger timeout_secs to GlobalAsyncCheckpointManager if that is "
+                "too short") from error
 
     def check_for_errors(self) -> None:
         """Raise the error of a write that failed in the background, once."""

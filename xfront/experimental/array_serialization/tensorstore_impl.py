@@ -34,8 +34,8 @@ def tensorstore() -> ModuleType:
     try:
         return import_module("tensorstore")
     except ImportError as error:
-        raise ImportError("experimental.array_serialization writes and reads files by TensorStore, "
-                          "which is not installed: pip install tensorstore",
+        raise ImportError("experimental.array_serialization writes and reads files with "
+                          "TensorStore, which is not installed: pip install tensorstore",
                           name="tensorstore") from error
 
 
@@ -72,7 +72,7 @@ def get_tensorstore_spec(ckpt_path: str | os.PathLike[str], ocdbt: bool = True,
     {'driver': 'zarr', 'kvstore': {'driver': 'file', 'path': '/saved/weights'}}
     """
     if driver not in ("zarr", "zarr3"):
-        raise ValueError(f"get_tensorstore_spec: driver is 'zarr' or 'zarr3', got {driver!r}")
+        raise ValueError(f"get_tensorstore_spec: driver must be 'zarr' or 'zarr3', got {driver!r}")
     path = os.fspath(ckpt_path)
     scheme = "://".join(path.split("://")[:-1])
     path = (f"{scheme}://" if scheme else "") + os.path.normpath(path.split("://")[-1])
@@ -80,7 +80,7 @@ def get_tensorstore_spec(ckpt_path: str | os.PathLike[str], ocdbt: bool = True,
         folder, name = os.path.split(path)
         if scheme and path.count("/") < 4:
             raise ValueError("Using OCDBT requires the bucket name, the directory name and the "
-                             f"array name, your path is: {path}")
+                             f"array name, but your path is: {path}")
         if process_idx is not None:
             folder = os.path.join(folder, f"process_{process_idx}")
         if not scheme and not os.path.isabs(folder):
@@ -145,12 +145,12 @@ async def async_serialize(arr_inp: Any, tensorstore_spec: Any, commit_future: An
     """
     ts = tensorstore()
     if not isinstance(arr_inp, binding.ArrayImpl):
-        raise TypeError("async_serialize: arrays are written (device_put makes one; of a random "
-                        f"key, random.key_data), got {type(arr_inp).__name__}")
+        raise TypeError("async_serialize: arr_inp must be an array (convert it with device_put, or "
+                        f"a random key with random.key_data), got {type(arr_inp).__name__}")
     if process_count() > 1 and arr_inp.is_fully_addressable:
-        raise ValueError("async_serialize: the array lies on devices of this process alone, and "
-                         "every process would write to the same file; write one that lies on the "
-                         f"devices of all. The file is {tensorstore_spec}")
+        raise ValueError("async_serialize: the array lies only on devices of this process, so "
+                         "every process would write to the same file; pass an array on the devices "
+                         f"of all processes. The file is {tensorstore_spec}")
     makes = primary_host is None or process_index() == primary_host
     held = [s for s in arr_inp.addressable_shards if s.replica_id == replica_id]
     for shard in held:
@@ -238,22 +238,23 @@ async def async_deserialize(in_type: Any, tensorstore_spec: Any,
     if isinstance(in_type, ShapeDtypeStruct):
         place = in_type.format
         if in_type.sharding is None:
-            raise ValueError(f"async_deserialize: {in_type} has no sharding, which says where the "
-                             "array goes")
+            raise ValueError(f"async_deserialize: {in_type} has no sharding, which is needed to "
+                             "place the array")
         global_shape = in_type.shape if global_shape is None else global_shape
         dtype = in_type.dtype if dtype is None else dtype
     if not isinstance(place, (binding.Sharding, Format)) or (
             isinstance(place, Format) and place.sharding is None):
-        raise TypeError("async_deserialize: in_type is a sharding, a Format with one or a "
-                        f"ShapeDtypeStruct with one, got {in_type!r}")
+        raise TypeError("async_deserialize: in_type must be a sharding, or a Format or "
+                        f"ShapeDtypeStruct that has one, got {in_type!r}")
     file = await ts.open(
         tensorstore_spec if isinstance(tensorstore_spec, ts.Spec) else ts.Spec(tensorstore_spec),
         open=True, assume_metadata=assume_metadata, context=context or default_context(),
         **({} if chunk_layout is None else {"chunk_layout": chunk_layout}))
     shape = tuple(file.shape if global_shape is None else [int(n) for n in global_shape])
     if len(shape) != file.rank:
-        raise ValueError(f"async_deserialize: global_shape is {shape}, and the array in the file "
-                         f"has the shape {tuple(file.shape)}: as many dimensions are wanted")
+        raise ValueError(f"async_deserialize: global_shape is {shape}, but the array in the file "
+                         f"has shape {tuple(file.shape)}; both must have the same number of "
+                         "dimensions")
     kind = binding.canonical_dtype(np.dtype(file.dtype.numpy_dtype if dtype is None else dtype))
     sharding = sharding_in("async_deserialize", place, shape, kind)
     sharding.shard_shape(shape)                  # refuses shapes that do not divide

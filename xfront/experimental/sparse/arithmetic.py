@@ -38,7 +38,7 @@ def added(mat: BCOO, other: Any) -> Any:
     if jnp.broadcast_shapes(mat.shape, other.shape) != other.shape:
         raise NotImplementedError(
             f"a sparse array of shape {mat.shape} plus a dense one of shape {other.shape} would be "
-            "dense, and larger than the dense one; write todense() if that is meant")
+            "dense, and larger than the dense one; call todense() if that is intended")
     return bcoo_todense(mat) + other
 
 
@@ -64,7 +64,7 @@ def divided(mat: BCOO, other: Any) -> BCOO:
     """mat divided by a scalar or dense array. Raises: NotImplementedError for a sparse divisor."""
     if isinstance(other, BCOO):
         raise NotImplementedError("the quotient of two sparse arrays is NaN where both are zero, "
-                                  "and so dense; divide their todense()")
+                                  "so it is dense; divide the results of todense()")
     return mat.with_data(_with_dense(mat, other, jnp.divide))
 
 
@@ -72,8 +72,8 @@ def powered(mat: BCOO, exponent: Any) -> BCOO:
     """mat to the power of a positive number, element by element. Raises: NotImplementedError for
     other exponents."""
     if not isinstance(exponent, (int, float)) or exponent <= 0:
-        raise NotImplementedError("a sparse array has powers by positive numbers alone (others are "
-                                  f"dense), got {exponent!r}; write todense()")
+        raise NotImplementedError("a sparse array can only be raised to a positive number (other "
+                                  f"powers are dense), got {exponent!r}; call todense()")
     if not mat.unique_indices:
         mat = bcoo_sum_duplicates(mat, nse=mat.nse)
     return mat.with_data(mat.data ** exponent)
@@ -101,9 +101,9 @@ def _with_dense(mat: BCOO, v: Any, function: Any) -> Any:
         return function(mat.data, v)
     v = jnp.asarray(v)
     if jnp.broadcast_shapes(mat.shape, v.shape) != mat.shape:
-        raise NotImplementedError(f"a sparse array of shape {mat.shape} with a dense one of shape "
-                                  f"{v.shape}: broadcasting of the sparse one is not implemented; "
-                                  "write bcoo_broadcast_in_dim")
+        raise NotImplementedError(f"cannot combine a sparse array of shape {mat.shape} with a "
+                                  f"dense one of shape {v.shape}: broadcasting of the sparse one "
+                                  "is not implemented; use bcoo_broadcast_in_dim")
     return _elements_with_dense(mat, v, function)
 
 
@@ -142,8 +142,9 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
         raise ValueError(f"bcoo_multiply_sparse: shapes must agree, got {lhs.shape} and "
                          f"{rhs.shape}")
     if lhs.n_dense != rhs.n_dense:
-        raise NotImplementedError("bcoo_multiply_sparse: arrays with different n_dense; write "
-                                  "update_layout first")
+        raise NotImplementedError("bcoo_multiply_sparse: arrays with different n_dense are not "
+                                  f"supported, got {lhs.n_dense} and {rhs.n_dense}; call "
+                                  "bcoo_update_layout first")
     n_batch = min(lhs.n_batch, rhs.n_batch)
     lhs, rhs = [bcoo_update_layout(x, n_batch=n_batch) for x in (lhs, rhs)]
     return lhs.with_data(_pairs(lhs, rhs))

@@ -198,7 +198,7 @@ class JAXSparse:
     def _refused(self, *_: Any) -> Any:
         raise NotImplementedError(
             f"{type(self).__name__}: comparisons are not implemented, because their result would "
-            "be dense; compare todense()")
+            "be dense; compare the results of todense()")
 
     __hash__ = None  # type: ignore[assignment]
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refused  # type: ignore[assignment]
@@ -266,7 +266,8 @@ class BCOO(JAXSparse):
         axes."""
         if n_dense or n_batch:
             raise NotImplementedError("BCOO.from_scipy_sparse: matrices of SciPy have neither "
-                                      "batch nor dense axes; write update_layout afterwards")
+                                      "batch nor dense axes; leave out n_batch and n_dense and "
+                                      "call bcoo_update_layout afterwards")
         made = mat.tocoo()
         indices = jnp.asarray(np.stack([made.row, made.col], 1), index_dtype or np.int32)
         return cls((jnp.asarray(made.data), indices), shape=made.shape)
@@ -309,9 +310,9 @@ def check_batches(kind: str, axes: Sequence[int | None]) -> None:
     """Refuse maps over axes of a sparse array's parts other than the first batch axis, because the
     shapes of the parts do not tell which axis was mapped. Raises: ValueError."""
     if any([a not in (None, 0) for a in axes]):
-        raise ValueError(f"vmap of a {kind} maps its first batch axis, axis 0 of its arrays, or "
-                         f"none, got axes {tuple(axes)}; write the array with n_batch=1 and that "
-                         "axis in front")
+        raise ValueError(f"vmap of a {kind} can only map its first batch axis, axis 0 of its "
+                         f"arrays, or none, got axes {tuple(axes)}; move the axis to the front and "
+                         "make it a batch axis with n_batch=1")
 
 
 def _mapped_shape(shape: Shape, of_data: Shape, n_batch: int, ndim: int) -> Shape:
@@ -328,8 +329,8 @@ def _check(mat: BCOO) -> None:
         raise ValueError(f"BCOO: indices must be integers, got {mat.indices.dtype}")
     if mat.indices.ndim < 2 or own.n_dense < 0 or sum(own) != mat.ndim:
         raise ValueError(f"BCOO: data {mat.data.shape} and indices {mat.indices.shape} do not fit "
-                         f"the shape {mat.shape}; they are [*batch, nse, *dense] and "
-                         "[*batch, nse, n_sparse]")
+                         f"the shape {mat.shape}; they must be [*batch, nse, *dense] and [*batch, "
+                         "nse, n_sparse]")
     batch, _, dense = own.parts(mat.shape)
     fits = mat.data.shape[own.n_batch] == mat.nse and mat.data.shape[own.n_batch + 1:] == dense
     for array in (mat.data, mat.indices):
@@ -411,7 +412,7 @@ def known(name: str, x: Any, what: str) -> int:
     """`x` as a Python int. Raises: ConcretizationTypeError where it is traced."""
     if type(x) is Tracer:
         raise ConcretizationTypeError(
-            f"{name}: under a transformation the number of elements must be given; pass {what}")
+            f"{name}: while tracing, the number of stored elements must be given; pass {what}")
     return int(x)
 
 
@@ -508,7 +509,8 @@ def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) ->
     """
     arr = jnp.asarray(arr)
     if arr.shape != sparr.shape:
-        raise ValueError(f"bcoo_extract: the shapes differ: {sparr.shape} and {arr.shape}")
+        raise ValueError(f"bcoo_extract: both arrays must have the same shape, got {sparr.shape} "
+                         f"and {arr.shape}")
     unique = sparr.unique_indices if assume_unique is None else bool(assume_unique)
     return sparr.with_data(_extract(sparr, arr, unique))
 
@@ -640,9 +642,9 @@ def bcoo_update_layout(mat: BCOO, *, n_batch: int | None = None, n_dense: int | 
     more = math.prod(mat.shape[own.n_batch:n_batch]) * math.prod(
         mat.shape[mat.ndim - n_dense:mat.ndim - own.n_dense])
     if more > 1 and on_inefficient is not None:
-        text = (f"For matrix of shape {mat.shape}, n_batch={n_batch} and n_dense={n_dense} store "
-                f"{more} times as many elements as n_batch={own.n_batch} and "
-                f"n_dense={own.n_dense}; on_inefficient=None does it anyway")
+        text = (f"bcoo_update_layout: for a matrix of shape {mat.shape}, n_batch={n_batch} and "
+                f"n_dense={n_dense} store {more} times as many elements as n_batch={own.n_batch} "
+                f"and n_dense={own.n_dense}; pass on_inefficient=None to do it anyway")
         if on_inefficient == "error":
             raise SparseEfficiencyError(text)
         warnings.warn(text, SparseEfficiencyWarning, stacklevel=2)

@@ -102,7 +102,8 @@ def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = float, indices_d
     places = math.prod(sparse)
     count = math.ceil(nse * places) if 0 < nse < 1 else int(nse)
     if count < 0 or (unique_indices and count > places):
-        raise ValueError(f"random_bcoo: {count} distinct places are not to be had in {sparse}")
+        raise ValueError(f"random_bcoo: cannot draw {count} distinct positions in the sparse shape "
+                         f"{sparse}")
     for_data, for_places = random.split(key)
 
     def flat(key: Any) -> Any:

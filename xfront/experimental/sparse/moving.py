@@ -48,12 +48,13 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     """
     order = tuple([a + mat.ndim if a < 0 else a for a in _ints(permutation, "permutation")])
     if sorted(order) != list(range(mat.ndim)):
-        raise ValueError(f"bcoo_transpose: {order} is no permutation of {mat.ndim} axes")
+        raise ValueError(f"bcoo_transpose: permutation must be a permutation of the {mat.ndim} "
+                         f"axes, got {order}")
     own = mat._layout()
     for axes, part in zip(own.parts(range(mat.ndim)), own.parts(order), strict=True):
         if set(axes) != set(part):
             raise NotImplementedError(f"bcoo_transpose: permutation {order} mixes batch, sparse "
-                                      f"and dense axes of {mat!r}; write update_layout first")
+                                      f"and dense axes of {mat!r}; call bcoo_update_layout first")
     return _transposed(mat, order)
 
 
@@ -200,14 +201,15 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     """
     operands = list(operands)
     if not operands or not all(isinstance(x, BCOO) for x in operands):
-        raise ValueError("bcoo_concatenate: expected one or more BCOO arrays")
+        raise ValueError("bcoo_concatenate: operands must be one or more BCOO arrays, got "
+                         f"{operands!r}")
     first = operands[0]
     (axis,) = normalize_axes("bcoo_concatenate", (dimension,), first.ndim)
     for x in operands:
         other = x.shape[:axis] + x.shape[axis + 1:]
         if x._layout() != first._layout() or other != first.shape[:axis] + first.shape[axis + 1:]:
             raise ValueError(f"bcoo_concatenate: {operands} must have equal layouts, and equal "
-                             f"shapes but for axis {axis}")
+                             f"shapes except along axis {axis}")
     return _concatenated(operands, axis)
 
 
@@ -295,8 +297,8 @@ def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[in
     if math.prod(sizes) != mat.size or min(sizes, default=0) < 0:
         raise ValueError(f"bcoo_reshape: {mat.shape} cannot be reshaped to {sizes}")
     if mat.n_dense:
-        raise NotImplementedError("bcoo_reshape: arrays with dense axes; write "
-                                  "update_layout(n_dense=0) first")
+        raise NotImplementedError("bcoo_reshape: arrays with dense axes are not supported; call "
+                                  "bcoo_update_layout with n_dense=0 first")
     if dimensions is not None:
         mat = bcoo_transpose(mat, permutation=dimensions)
     kept = 0
@@ -370,11 +372,11 @@ def bcoo_slice(mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequen
     steps = (1,) * mat.ndim if strides is None else _ints(strides, "strides")
     if not len(starts) == len(limits) == len(steps) == mat.ndim:
         raise ValueError(f"bcoo_slice: starts {starts}, limits {limits} and strides {steps} must "
-                         f"be one each axis of {mat.shape}")
+                         f"each have one entry for each axis of {mat.shape}")
     if not all(0 <= a <= b <= d and s > 0
                for a, b, s, d in zip(starts, limits, steps, mat.shape, strict=True)):
-        raise ValueError(f"bcoo_slice: from {starts} to {limits} by {steps} is outside of shape "
-                         f"{mat.shape}")
+        raise ValueError(f"bcoo_slice: starts {starts}, limits {limits} and strides {steps} must "
+                         f"lie inside shape {mat.shape}, with positive strides")
     made = _sliced(mat, starts, limits, steps)
     most = math.prod(made.shape[made.n_batch:made.n_batch + made.n_sparse])
     return bcoo_sum_duplicates(made, nse=most) if most < made.nse else made
@@ -417,8 +419,8 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
     sizes = _ints(slice_sizes, "slice_sizes")
     starts = [jnp.asarray(x) for x in start_indices]
     if not len(starts) == len(sizes) == mat.ndim or any(x.ndim for x in starts):
-        raise ValueError(f"bcoo_dynamic_slice: starts and sizes {sizes} must be one number each "
-                         f"axis of {mat.shape}")
+        raise ValueError(f"bcoo_dynamic_slice: starts and sizes {sizes} must each have one number "
+                         f"for each axis of {mat.shape}")
     if not all(0 <= s <= d for s, d in zip(sizes, mat.shape, strict=True)):
         raise ValueError(f"bcoo_dynamic_slice: sizes {sizes} are larger than shape {mat.shape}")
     return _dynamic(mat, starts, sizes)
@@ -480,8 +482,8 @@ def _picked(mat: BCOO, given: tuple) -> BCOO:
             steps.append(s)
             continue
         if isinstance(i, (bool, np.bool_)) or not hasattr(i, "__index__") or np.ndim(i):
-            raise NotImplementedError("sparse arrays are indexed by integers, slices, None and "
-                                      f"'...', got {i!r}")
+            raise NotImplementedError("sparse arrays can only be indexed by integers, slices, None "
+                                      f"and '...', got {i!r}")
         at = index_of(i, "index")
         if not -size <= at < size:
             raise IndexError(f"index {at} is out of bounds for axis {axis} with size {size}")

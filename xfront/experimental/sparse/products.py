@@ -36,7 +36,8 @@ def matmul(lhs: Any, rhs: Any) -> Any:
     """
     lhs, rhs = [x if isinstance(x, BCOO) else jnp.asarray(x) for x in (lhs, rhs)]
     if lhs.ndim == 0 or rhs.ndim == 0:
-        raise ValueError("matmul: operands must have one axis at least")
+        raise ValueError(f"matmul: operands must have at least one axis, got shapes {lhs.shape} "
+                         f"and {rhs.shape}")
     dtype = jnp.promote_types(lhs.dtype, rhs.dtype)
     lhs, rhs = lhs.astype(dtype), rhs.astype(dtype)
     row = rhs.ndim - 2 if rhs.ndim > 1 else 0
@@ -52,8 +53,8 @@ def matmul(lhs: Any, rhs: Any) -> Any:
     shared = min(lhs.ndim, rhs.ndim) - 2
     a, b = lhs.shape[-2 - shared:-2], rhs.shape[-2 - shared:-2]
     if lhs.ndim != rhs.ndim or a != b:
-        raise NotImplementedError(f"matmul: batch axes of {lhs.shape} and {rhs.shape} differ; "
-                                  "write bcoo_broadcast_in_dim or jnp.broadcast_to first")
+        raise NotImplementedError(f"matmul: batch axes of {lhs.shape} and {rhs.shape} differ; use "
+                                  "bcoo_broadcast_in_dim or jnp.broadcast_to first")
     batch = tuple(range(shared))
     return bcoo_dot_general(lhs, rhs, dimension_numbers=(((lhs.ndim - 1,), (row,)),
                                                          (batch, batch)))
@@ -99,13 +100,15 @@ def _check(lhs: Any, rhs: Any, numbers: Numbers) -> None:
     for left, right in numbers:
         for axes, x in ((left, lhs), (right, rhs)):
             if not all(0 <= a < x.ndim for a in axes):
-                raise TypeError(f"bcoo_dot_general: axes {axes} are not all axes of {x.shape}")
+                raise TypeError(f"bcoo_dot_general: axes {axes} are out of bounds for shape "
+                                f"{x.shape}")
         if [lhs.shape[a] for a in left] != [rhs.shape[a] for a in right]:
             raise TypeError(f"bcoo_dot_general: sizes of axes {left} of {lhs.shape} and {right} of "
                             f"{rhs.shape} differ")
     for axes, other in zip(*numbers, strict=True):
         if len({*axes, *other}) != len(axes) + len(other):
-            raise TypeError("bcoo_dot_general: an axis is named twice")
+            raise TypeError("bcoo_dot_general: the same axis is named twice among batch axes "
+                            f"{other} and contracted axes {axes}")
     if lhs.dtype != rhs.dtype:
         raise TypeError(f"bcoo_dot_general: dtypes differ: {lhs.dtype} and {rhs.dtype}")
 
@@ -142,7 +145,7 @@ def _one_sparse_dense(data: Any, indices: Any, shape: tuple[int, ...], rhs: Any,
     """The products of the elements and the rows of rhs at their coordinates, summed by place."""
     if any(a >= n_sparse for a in batch[0]):
         raise NotImplementedError("bcoo_dot_general: a batch axis that is a dense axis of the "
-                                  "sparse operand; write update_layout first")
+                                  "sparse operand is not supported; call bcoo_update_layout first")
     sparse_c = [(a, b) for a, b in zip(*contract, strict=True) if a < n_sparse]
     dense_c = [(a, b) for a, b in zip(*contract, strict=True) if a >= n_sparse]
     columns = [*batch[0], *[a for a, _ in sparse_c]]
@@ -175,7 +178,7 @@ def _both_sparse(lhs: BCOO, rhs: BCOO, numbers: Numbers, kind: str | None) -> BC
     n = len(lb)
     if lb != tuple(range(n)) or rb != tuple(range(n)) or n > min(lhs.n_batch, rhs.n_batch):
         raise NotImplementedError("bcoo_dot_general: batch axes of two sparse arrays must be the "
-                                  "leading batch axes of both; write update_layout and "
+                                  "leading batch axes of both; call bcoo_update_layout and "
                                   "bcoo_transpose first")
     lhs, rhs = [bcoo_update_layout(x, n_batch=n, n_dense=0) for x in (lhs, rhs)]
     left, right = _free(lhs.ndim - n, [a - n for a in lc]), _free(rhs.ndim - n, [a - n for a in rc])

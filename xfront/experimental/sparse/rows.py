@@ -107,7 +107,7 @@ class BCSR(JAXSparse):
         axes."""
         if n_dense or n_batch:
             raise NotImplementedError("BCSR.from_scipy_sparse: matrices of SciPy have neither "
-                                      "batch nor dense axes")
+                                      "batch nor dense axes; leave out n_batch and n_dense")
         made, dtype = mat.tocsr(), index_dtype or np.int32
         return cls((jnp.asarray(made.data), jnp.asarray(made.indices, dtype),
                     jnp.asarray(made.indptr, dtype)), shape=made.shape)

@@ -130,8 +130,8 @@ def _sparse(op: Op, given: list[Any]) -> Sequence[Any]:
     rule = _RULES.get(name)
     if rule is None:
         raise NotImplementedError(
-            f"sparse rule for {name} is not implemented, or its result would be dense; write "
-            "sparse.todense() around its operands if that is meant")
+            f"sparse rule for {name} is not implemented, or its result would be dense; call "
+            "sparse.todense() on its operands if that is intended")
     return [rule(attrs, *given)]
 
 
@@ -164,8 +164,8 @@ def _mul(_: Attrs, x: Any, y: Any) -> Any:
 
 def _div(_: Attrs, x: Any, y: Any) -> Any:
     if not isinstance(x, BCOO):
-        raise NotImplementedError("a quotient by a sparse array would be dense; write "
-                                  "sparse.todense() around it if that is meant")
+        raise NotImplementedError("a quotient by a sparse array would be dense; call "
+                                  "sparse.todense() on it if that is intended")
     return _quotient(x, _small(y))
 
 
@@ -184,14 +184,14 @@ def _total(attrs: Attrs, x: BCOO) -> Any:
 
 def _concatenate(attrs: Attrs, *given: Any) -> Any:
     if not all(isinstance(x, BCOO) for x in given):
-        raise NotImplementedError("concatenation of sparse and dense arrays; write "
+        raise NotImplementedError("sparse and dense arrays cannot be concatenated; use "
                                   "BCOO.fromdense(x, nse=...) or todense() to make them alike")
     return bcoo_concatenate(given, dimension=attrs["dimension"])
 
 
 def _dynamic(attrs: Attrs, x: Any, *starts: Any) -> Any:
     if not isinstance(x, BCOO):
-        raise NotImplementedError("sparse arrays are no places of dynamic_slice")
+        raise NotImplementedError("sparse arrays cannot be start indices of dynamic_slice")
     return bcoo_dynamic_slice(x, [_made(s) for s in starts], attrs["sizes"])
 
 

@@ -146,7 +146,8 @@ def correlate2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: st
 def _transformed(name: str, x: Any, y: Any, mode: str, axes: tuple[int, ...]) -> Any:
     for i in range(x.ndim):
         if i not in axes and x.shape[i] != y.shape[i] and 1 not in (x.shape[i], y.shape[i]):
-            raise ValueError(f"{name}: shapes {x.shape} and {y.shape} do not fit along axis {i}")
+            raise ValueError(f"{name}: shapes {x.shape} and {y.shape} must have equal sizes, or "
+                             f"size 1, along axis {i}, which is not in axes")
     x, y = _ordered(name, x, y, mode, axes)
     if not axes:
         return x * y

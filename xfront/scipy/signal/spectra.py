@@ -40,8 +40,8 @@ def _window(name: str, window: Any, n: int) -> np.ndarray:
         return np.sin(np.pi * (np.arange(n) + 0.5) / (n + 1))
     if window in ("bartlett", "bart", "brt"):
         return 1 - np.abs(2 * t - 1)
-    raise ValueError(f"{name}: the window {window!r} is not known here; give its values as an "
-                     f"array, or one of {', '.join([*_SERIES, 'cosine', 'bartlett'])}")
+    raise ValueError(f"{name}: the window {window!r} is not known; pass its values as an array, or "
+                     f"one of the names {', '.join([*_SERIES, 'cosine', 'bartlett'])}")
 
 
 def _inexact(name: str, x: Any) -> Any:
@@ -101,12 +101,15 @@ class _Segments:
         if given:
             self.window: Any = jnp.asarray(window)
             if self.window.ndim != 1:
-                raise ValueError(f"{name}: window must have one axis, got {self.window.shape}")
+                raise ValueError(f"{name}: window must have one axis, got shape "
+                                 f"{self.window.shape}")
             size = self.window.shape[0]
             if nperseg is not None and nperseg != size:
-                raise ValueError(f"{name}: nperseg={nperseg} is not the window's size, {size}")
+                raise ValueError(f"{name}: nperseg={nperseg} differs from the size of the window, "
+                                 f"{size}; leave nperseg out")
             if n is not None and n < size:
-                raise ValueError(f"{name}: the window of size {size} is longer than the input, {n}")
+                raise ValueError(f"{name}: the window, of size {size}, is longer than the input, "
+                                 f"of size {n}")
         else:
             size = 256 if nperseg is None else index_of(nperseg, f"{name}: nperseg")
             if size < 1:
@@ -117,10 +120,11 @@ class _Segments:
         self.overlap = size // 2 if noverlap is None else index_of(noverlap, f"{name}: noverlap")
         self.points = size if nfft is None else index_of(nfft, f"{name}: nfft")
         if not 0 <= self.overlap < size:
-            raise ValueError(f"{name}: noverlap must be in [0, nperseg), got {self.overlap} of "
-                             f"{size}")
+            raise ValueError(f"{name}: noverlap must be in [0, nperseg), got "
+                             f"noverlap={self.overlap} and nperseg={size}")
         if self.points < size:
-            raise ValueError(f"{name}: nfft must be at least nperseg, got {self.points}, {size}")
+            raise ValueError(f"{name}: nfft must be at least nperseg, got nfft={self.points} and "
+                             f"nperseg={size}")
         self.step = size - self.overlap
 
     def weights(self, dtype: Any) -> Any:
@@ -315,7 +319,8 @@ def istft(Zxx: ArrayLike, fs: ArrayLike = 1.0, window: str | ArrayLike | tuple[A
         raise ValueError(f"istft: Zxx must have at least two axes, got shape {z.shape}")
     rows, columns = [normalize_axis("istft", i, z.ndim) for i in (freq_axis, time_axis)]
     if rows == columns:
-        raise ValueError("istft: time_axis and freq_axis must be distinct")
+        raise ValueError(f"istft: time_axis and freq_axis must be distinct, got {time_axis} and "
+                         f"{freq_axis}")
     z = jnp.moveaxis(z, (rows, columns), (-1, -2))
     count, there = z.shape[-2], z.shape[-1]
     natural = 2 * (there - 1) if input_onesided else there

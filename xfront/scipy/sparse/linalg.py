@@ -74,7 +74,7 @@ def _operator(name: str, A: Any) -> Map:
                              f"{A.shape}")
         return lambda x: A @ x
     if not is_array_like(A):
-        raise TypeError(f"{name}: linear operator must be either a function or ndarray: {A!r}")
+        raise TypeError(f"{name}: linear operator must be either a function or ndarray, got {A!r}")
     matrix = jnp.asarray(A)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name}: linear operator must be a square matrix, but has shape: "
@@ -108,7 +108,7 @@ def _vectors(name: str, A: Any, b: Any, x0: Any) -> tuple[Any, Any]:
         x = jnp.asarray(array_like(name, x, "x0"))
         if jnp.issubdtype(x.dtype, jnp.complexfloating) > jnp.issubdtype(wanted.dtype,
                                                                          jnp.complexfloating):
-            raise TypeError(f"{name}: x0 is complex ({x.dtype}) and b is not ({wanted.dtype}); "
+            raise TypeError(f"{name}: x0 is complex ({x.dtype}) but b is not ({wanted.dtype}); "
                             "convert b to a complex dtype")
         return x.astype(wanted.dtype)
 
@@ -291,7 +291,7 @@ def gmres(A: Any, b: Any, x0: Any = None, *, tol: ArrayLike = 1e-5, atol: ArrayL
                          f"{solve_method!r}")
     asked = index_of(restart, "gmres: restart")
     if asked < 1:
-        raise ValueError(f"gmres: restart must be 1 or more, got {asked}")
+        raise ValueError(f"gmres: restart must be at least 1, got {asked}")
 
     def solver(A: Map, b: Any, x0: Any, M: Map) -> Any:
         limit, turns = _limit(b, tol, atol), _turns("gmres", maxiter, b)

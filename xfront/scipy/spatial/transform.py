@@ -314,11 +314,13 @@ class Slerp(NamedTuple("Slerp", [("times", Any), ("timedelta", Any), ("rotations
         Raises: ValueError for fewer than two rotations, and where there are not as many times.
         """
         if not isinstance(rotations, Rotation) or rotations.single or len(rotations) < 2:
-            raise ValueError("Slerp: rotations must be a Rotation of two or more")
+            raise ValueError("Slerp: rotations must be a Rotation of at least two rotations, got "
+                             f"{rotations!r}")
         at = jnp.asarray(array_like("Slerp", times))
         at = at if jnp.issubdtype(at.dtype, jnp.inexact) else at.astype(float)
         if at.shape != (len(rotations),):
-            raise ValueError(f"Slerp: expected {len(rotations)} times, got shape {at.shape}")
+            raise ValueError(f"Slerp: expected a vector of {len(rotations)} times, got shape "
+                             f"{at.shape}")
         turns = Rotation(rotations.quat[:-1]).inv() * Rotation(rotations.quat[1:])
         return cls(at, jnp.diff(at), rotations, turns.as_rotvec())
 

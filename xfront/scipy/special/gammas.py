@@ -189,7 +189,8 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
     Array([ 6., 24.], dtype=float32)
     """
     if exact:
-        raise NotImplementedError("factorial: exact results need integers of any size")
+        raise NotImplementedError("factorial: exact=True is not supported, since it needs integers "
+                                  "of unlimited size; pass exact=False")
     n = real("factorial", n)
     negative = compare(ops.lt, n, 0)
     return choose(negative, 0.0, emit(ops.exp, emit(ops.lgamma, add(choose(negative, 0.0, n), 1))))
@@ -321,7 +322,8 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
     Array(1.645, dtype=float32, weak_type=True)
     """
     if q is None:
-        raise NotImplementedError("zeta: without q it is not there; pass q=1.0")
+        raise NotImplementedError("zeta: q=None is not supported; pass q=1.0 for the Riemann zeta "
+                                  "function")
     return emit(ops.zeta, *together("zeta", x, q))
 
 __all__ = ["beta", "betainc", "betaln", "digamma", "factorial", "gamma", "gammainc", "gammaincc",

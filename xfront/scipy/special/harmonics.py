@@ -41,8 +41,8 @@ def sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, dif
     Array([0.429+0.j], dtype=complex64)
     """
     if diff_n is not None:
-        raise NotImplementedError(f"sph_harm_y: diff_n is not there, got {diff_n!r}: differentiate "
-                                  "it in theta and phi")
+        raise NotImplementedError(f"sph_harm_y: diff_n is not supported, got {diff_n!r}; "
+                                  "differentiate with xfront.jvp or xfront.grad")
     if n_max is None:
         if isinstance(n, Tracer):
             raise ConcretizationTypeError(n, "sph_harm_y must know the highest degree while "

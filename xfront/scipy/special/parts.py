@@ -42,7 +42,7 @@ def real(name: str, x: Any) -> Any:
     """The float of a real argument. Raises: ValueError for a complex one."""
     x = inexact(name, x)
     if x.value.type.dtype.is_complex:
-        raise ValueError(f"{name} takes real numbers, got {x.value.type}")
+        raise ValueError(f"{name} only takes real numbers, got {x.value.type}")
     return x
 
 
@@ -59,7 +59,7 @@ def wide(name: str, *xs: Any) -> tuple[list[Tracer], Callable[[Any], Any]]:
     made = together(name, *xs)
     dtype, weak = made[0].value.type.dtype, made[0].weak
     if dtype.is_complex:
-        raise ValueError(f"{name} takes real numbers, got {made[0].value.type}")
+        raise ValueError(f"{name} only takes real numbers, got {made[0].value.type}")
     computed = dtypes.f32 if dtype.bits < 32 else dtype
     return [convert(x, computed, weak) for x in made], lambda y: convert(y, dtype, weak)
 

@@ -50,11 +50,11 @@ class gaussian_kde:
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
         data = jnp.atleast_2d(array_like("gaussian_kde", dataset))
         if data.ndim > 2:
-            raise ValueError("gaussian_kde: the dataset must be a vector or a matrix, whose "
+            raise ValueError("gaussian_kde: the dataset must be a vector, or a matrix whose "
                              f"columns are the points, got shape {data.shape}")
         if jnp.issubdtype(data.dtype, jnp.complexfloating):
-            raise NotImplementedError("gaussian_kde: complex data are not there: give real and "
-                                      "imaginary parts as rows")
+            raise NotImplementedError("gaussian_kde: complex data are not supported; pass the real "
+                                      "and imaginary parts as rows")
         if not jnp.issubdtype(data.dtype, jnp.floating):
             data = data.astype(float)
         dim, count = data.shape
@@ -122,10 +122,11 @@ class gaussian_kde:
         """The logarithm of the density at points."""
         points = jnp.atleast_2d(array_like("gaussian_kde", x))
         if points.ndim > 2:
-            raise ValueError(f"gaussian_kde: points must be columns, got shape {points.shape}")
+            raise ValueError("gaussian_kde: points must be a vector, or a matrix whose columns are "
+                             f"the points, got shape {points.shape}")
         if points.shape[0] != self.d:
             if points.shape[::-1] != (self.d, 1):
-                raise ValueError(f"gaussian_kde: points have dimension {points.shape[0]}, the "
+                raise ValueError(f"gaussian_kde: points have dimension {points.shape[0]}, but the "
                                  f"dataset has dimension {self.d}")
             points = points.T                    # one point, given as a vector
         return _log_sum(self.dataset, self.weights, points, self.covariance)
@@ -141,15 +142,16 @@ class gaussian_kde:
         cov = jnp.atleast_2d(array_like("integrate_gaussian", cov))
         if mean.shape != (self.d,) or cov.shape != (self.d, self.d):
             raise ValueError(f"gaussian_kde: the mean must have shape {(self.d,)} and the "
-                             f"covariance {(self.d, self.d)}, got {mean.shape} and {cov.shape}")
+                             f"covariance shape {(self.d, self.d)}, got shapes {mean.shape} and "
+                             f"{cov.shape}")
         made = _log_sum(self.dataset, self.weights, mean[:, None], self.covariance + cov)
         return jnp.exp(made)[0]
 
     def integrate_box_1d(self, low: Any, high: Any) -> Any:
         """The probability of a number between low and high. Raises: ValueError for vectors."""
         if self.d != 1:
-            raise ValueError("gaussian_kde: integrate_box_1d is for datasets of numbers, this one "
-                             f"has dimension {self.d}")
+            raise ValueError("gaussian_kde: integrate_box_1d only supports datasets of dimension "
+                             f"1, but this one has dimension {self.d}")
         spread = jnp.sqrt(self.covariance[0, 0])
         ends = [ndtr((end - self.dataset[0]) / spread) for end in (high, low)]
         return (self.weights * (ends[0] - ends[1])).sum()
@@ -158,7 +160,8 @@ class gaussian_kde:
         """The integral of the product with another estimate. Raises: ValueError where the
         dimensions differ."""
         if other.d != self.d:
-            raise ValueError(f"gaussian_kde: the estimates have dimensions {self.d} and {other.d}")
+            raise ValueError("gaussian_kde: both estimates must have the same dimension, got "
+                             f"{self.d} and {other.d}")
         made = _log_sum(self.dataset, self.weights, other.dataset,
                         self.covariance + other.covariance)
         return (other.weights * jnp.exp(made)).sum()
@@ -175,14 +178,14 @@ class gaussian_kde:
 
     def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> Any:
         """Not supported. Raises: NotImplementedError."""
-        raise NotImplementedError("gaussian_kde: boxes are integrated in one dimension only: use "
-                                  f"integrate_box_1d, got {low_bounds!r}, {high_bounds!r} and "
-                                  f"maxpts={maxpts!r}")
+        raise NotImplementedError("gaussian_kde: integrate_box is not supported; use "
+                                  f"integrate_box_1d for data of dimension 1, got {low_bounds!r}, "
+                                  f"{high_bounds!r} and maxpts={maxpts!r}")
 
     def set_bandwidth(self, bw_method: Any = None) -> None:
         """Not supported. Raises: NotImplementedError."""
-        raise NotImplementedError("gaussian_kde: an estimate does not change: make another, with "
-                                  f"bw_method={bw_method!r}")
+        raise NotImplementedError("gaussian_kde: an estimate cannot be changed; make a new "
+                                  f"gaussian_kde with bw_method={bw_method!r}")
 
 
 def _log_sum(data: Any, weights: Any, points: Any, cov: Any) -> Any:

@@ -41,9 +41,9 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: bool |
     Array(-2.338, dtype=float32)
     """
     if allow_singular is not None:
-        raise NotImplementedError("multivariate_normal.logpdf: allow_singular is not there: pass "
-                                  "None, and add a small multiple of the identity to a cov that "
-                                  "may be singular")
+        raise NotImplementedError("multivariate_normal.logpdf: allow_singular is not supported; "
+                                  "leave it out, and add a small multiple of the identity to a cov "
+                                  "that may be singular")
     return _log_density("multivariate_normal.logpdf", x, mean, cov)
 
 
@@ -68,8 +68,8 @@ def _log_density(name: str, x: Any, mean: Any, cov: Any) -> Any:
     n = mean.shape[-1] if mean.ndim else cov.shape[-1]
     if (not x.ndim or x.shape[-1] != n or cov.ndim == 1
             or cov.ndim and cov.shape[-2:] != (n, n)):
-        raise ValueError(f"{name} got incompatible shapes: of {shapes} the last axis of x and mean "
-                         f"and the last two of cov must have one size")
+        raise ValueError(f"{name} got incompatible shapes: {shapes}; the last axis of x and mean "
+                         "and the last two axes of cov must have the same size")
     wide = dtypes.f32 if dtype.bits < 32 else dtype
     off, cov = sub(convert(x, wide), convert(mean, wide)), convert(cov, wide)
     if not cov.ndim:

@@ -29,7 +29,7 @@ def _policy(name: str, nan_policy: str, *there: str) -> None:
         raise ValueError(f"{name}: nan_policy must be 'propagate', 'omit' or 'raise', got "
                          f"{nan_policy!r}")
     if nan_policy not in there:
-        raise NotImplementedError(f"{name}: nan_policy {nan_policy!r} is not there: pass "
+        raise NotImplementedError(f"{name}: nan_policy={nan_policy!r} is not supported; pass "
                                   + " or ".join(map(repr, there)))
 
 
