@@ -149,7 +149,7 @@ def compile_function(function: Function, *, name: str | None = None,
     """
     from . import disk_cache, dump
     from .clients import platform_of
-    from .compile import all_options
+    from .compile import all_options, is_tiny
     from .forms.extras import extras
     from .partitioning import Partition
     from .topologies import is_described
@@ -159,7 +159,7 @@ def compile_function(function: Function, *, name: str | None = None,
     first = places[0]
     platform = platform_of(first)
     name = name or function.name
-    chosen = extras(effort, platform, len(places))
+    chosen = extras(effort, platform, len(places), tiny=is_tiny(function))
     overrides = all_options(effort, function, platform, options, chosen)
     key = None
     if fingerprint is not None and not callbacks and not is_described(first):

@@ -8,6 +8,9 @@ All efforts give the same results, but for the last bits of sums and transcenden
           compile time and costs them nothing at run time
   fast    level 0 for all sizes: programs compile in about half the time and run up to 6 times
           slower
+
+Where XLA has two emitters of fused kernels, small programs get the older one, which takes half the
+time and makes kernels that run as fast on few elements.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xfront_ir.core import Function, bodies_of
-from xfront_ir.traits import BRANCHES, MIXES_BITS
+from xfront_ir.traits import BRANCHES, MIXES_BITS, MOVES
 
 from . import compat
 from .partitioning import Partition
@@ -32,6 +35,15 @@ EFFORTS = ("jit", "eager", "fast")
 TINY_ELEMENTS = 4096
 TINY_OPS = 4
 LONGEST_BRANCHING = 256
+
+SMALL_ELEMENTS = 1024
+"""The most elements of an array in a small program; in loops the older emitter divides the work of
+larger ones between threads, which costs more than the work."""
+LOOPED_ELEMENTS = 32
+"""The most elements that an op in a loop of a small program computes."""
+SMALL_OPS, LOOPED_OPS = 64, 600
+"""The most ops of a small program, without loops and with loops. In longer ones the older emitter
+repeats operations, and does not share equal kernels."""
 
 
 _OF_THE_PROCESS: dict[str, Any] = {}
@@ -114,20 +126,50 @@ def gains_vectors(function: Function) -> bool:
     return found
 
 
+def is_small(function: Function, effort: str) -> bool:
+    """Whether a program has few operations on few elements, so that XLA's older emitter suits it.
+
+    Without a loop, only programs of effort `eager` may count as small.
+    """
+    if any(v.type.size > SMALL_ELEMENTS for v in function.params):
+        return False
+    count, has_loop = 0, False
+    left, seen = [(function, False)], {(function, False)}
+    while left:
+        fn, in_loop = left.pop()
+        count += len(fn.ops)
+        if count > LOOPED_OPS:
+            return False
+        for op in fn.ops:
+            definition = op.definition
+            most = LOOPED_ELEMENTS if in_loop and MOVES not in definition.traits else SMALL_ELEMENTS
+            if any(v.type.size > most for v in op.results):
+                return False
+            if definition.has_bodies:
+                is_loop = definition.regions.is_loop
+                has_loop = has_loop or is_loop
+                inside = {(body, in_loop or is_loop) for body in bodies_of(op)} - seen
+                seen |= inside
+                left.extend(inside)
+    return has_loop or (effort == "eager" and count <= SMALL_OPS)
+
+
 def effort_options(effort: str, function: Function, platform: str) -> Options:
     """The XLA options of an effort. Raises: ValueError where there is no such effort."""
     if effort not in EFFORTS:
         raise ValueError(f"compile effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     if platform != "cpu":
         return ()
+    has_older = compat.HAS_FUSION_EMITTER_OPTION
+    takes_older = False
     if effort == "fast" or (effort == "eager" and is_tiny(function)):
-        level = 0
+        level, takes_older = 0, has_older and effort == "eager"
+    elif has_older and is_small(function, effort):
+        level, takes_older = 1, True
     else:
         level = 3 if gains_vectors(function) else 1
     chosen: Options = (("xla_backend_optimization_level", level),)
-    if compat.HAS_FUSION_EMITTER_OPTION and effort == "eager" and level == 0:
-        chosen = (("xla_cpu_use_fusion_emitters", False), *chosen)
-    return chosen
+    return (("xla_cpu_use_fusion_emitters", False), *chosen) if takes_older else chosen
 
 
 def all_options(effort: str, function: Function, platform: str, options: Any,

@@ -31,15 +31,15 @@ ALWAYS = {"tpu": Extras(forms=1), "cuda": Extras(forms=1)}
 """The extras of every program on a platform: a change of a form must change its number."""
 
 
-def extras(effort: str, platform: str, devices: int) -> Extras:
+def extras(effort: str, platform: str, devices: int, *, tiny: bool = False) -> Extras:
     """The extras of a program of this effort; on CPU, programs for several devices get none.
 
-    Programs of effort `eager` are single operations, which need no fence.
+    Tiny programs of effort `eager` get no fences, for they have nothing to repeat.
     """
     if platform != "cpu" or devices != 1:
         return ALWAYS.get(platform, NOTHING)
     return Extras(
-        fences=FENCES if effort != "eager" and _is_on("XFRONT_CPU_FENCES") else 0,
+        fences=0 if effort == "eager" and tiny or not _is_on("XFRONT_CPU_FENCES") else FENCES,
         forms=FORMS if _is_on("XFRONT_CPU_FORMS") else 0)
 
 

@@ -62,6 +62,36 @@ def test_efforts(func, sine) -> None:
         compile.effort_options("lazy", sine, "cpu")
 
 
+def looped(func, elements: int):
+    """A loop of eight turns on that many elements."""
+    kind = tensor((elements,), dtypes.f32)
+    body = func([kind], lambda b, x: [b.emit(ops.sin, x)])
+    return func([kind], lambda b, x: [*b.emit(
+        ops.scan, x, body=body, length=8, n_consts=0, n_carry=1, reverse=False, unroll=1)])
+
+
+def test_small_programs_get_the_older_emitter(func) -> None:
+    def chain(length: int, elements: int):
+        def write(b, x):
+            for _ in range(length):
+                x = b.emit(ops.sin, x)
+            return [x]
+        return func([tensor((elements,), dtypes.f32)], write)
+
+    assert compile.is_small(chain(20, 1024), "eager")
+    assert not compile.is_small(chain(20, 1024), "jit")
+    assert not compile.is_small(chain(20, 1025), "eager")
+    assert not compile.is_small(chain(65, 8), "eager")
+    for effort in ("eager", "jit"):
+        assert compile.is_small(looped(func, 32), effort)
+        assert not compile.is_small(looped(func, 33), effort)
+    older = ("xla_cpu_use_fusion_emitters", False)
+    has_two = compile.compat.HAS_FUSION_EMITTER_OPTION
+    assert (older in compile.effort_options("jit", looped(func, 8), "cpu")) == has_two
+    assert older not in compile.effort_options("jit", looped(func, 64), "cpu")
+    assert older not in compile.effort_options("fast", looped(func, 8), "cpu")
+
+
 @pytest.mark.parametrize("effort", compile.EFFORTS)
 def test_every_effort_gives_the_result(sine, run, effort) -> None:
     x = np.array([0.5, 1, 2], np.float32)

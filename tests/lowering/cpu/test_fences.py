@@ -255,7 +255,9 @@ def test_the_spelling(func) -> None:
 
 def test_who_has_them(func, monkeypatch) -> None:
     assert extras("jit", "cpu", 1).fences == FENCES
-    assert extras("fast", "cpu", 1).fences and not extras("eager", "cpu", 1).fences
+    assert extras("fast", "cpu", 1).fences and extras("eager", "cpu", 1).fences
+    assert not extras("eager", "cpu", 1, tiny=True).fences
+    assert extras("jit", "cpu", 1, tiny=True).fences
     assert extras("jit", "cpu", 2) == NOTHING and not extras("jit", "cuda", 1).fences
     fn = func([LARGE], lambda b, x: shared(b, x, 70))
     assert "@fence" not in lowering.lower(fn).as_text()
