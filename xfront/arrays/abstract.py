@@ -18,7 +18,7 @@ from .manual_axes import INVARYING, ManualAxisType
 
 _AVALS: dict[tuple, AbstractArray] = {}
 _FLOAT0 = np.dtype([("float0", np.void, 0)])
-"""Elements without content."""
+"""The dtype of elements without content."""
 
 
 def _ir_type(shape: tuple[int, ...], dtype: Any) -> TensorType | None:
@@ -29,9 +29,10 @@ def _ir_type(shape: tuple[int, ...], dtype: Any) -> TensorType | None:
 
 
 class AbstractArray:
-    """Type of an array: `shape`, NumPy `dtype`, `weak_type`; `ndim` and `size` follow; on meshes
-    with explicit axes also how these divide it. Interned, so that types made by
-    `AbstractArray(...)` usually compare by identity; immutable.
+    """The type of an array: `shape`, NumPy `dtype`, `weak_type`, `ndim`, `size`, and on meshes with
+    explicit axes how these divide the array.
+
+    It is immutable and interned, so that equal types are usually one object.
 
     >>> hijax.ShapedArray((2, 3), np.float32)
     ShapedArray(float32[2,3])
@@ -39,13 +40,13 @@ class AbstractArray:
 
     __slots__ = ("__weakref__", "_varies", "dtype", "ir", "ndim", "shape", "size", "weak_type")
 
-    ir: TensorType | None    # in the IR; None for dtypes that it has not
+    ir: TensorType | None    # the type in the IR; None for dtypes that the IR does not have
     shape: tuple[int, ...]
     dtype: np.dtype
     weak_type: bool
     ndim: int
     size: int
-    _varies: Any    # ManualAxisType, or what knows by `varies`; None for most
+    _varies: Any    # a ManualAxisType or an object with `varies`; None for most types
 
     def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, *,
                 sharding: Any = None) -> AbstractArray:
@@ -95,14 +96,14 @@ class AbstractArray:
 
     @property
     def axes(self) -> Sharding | None:
-        """Explicit axes of a mesh over which arrays of the type are divided, as the IR has them."""
+        """The explicit mesh axes that divide arrays of the type: a sharding of the IR, or None."""
         return None if self.ir is None else self.ir.sharding
 
     @property
     def manual_axis_type(self) -> ManualAxisType:
-        """Over which axes of `shard_map`s around values of the type vary.
+        """The axes of the `shard_map`s around over which values of the type vary.
 
-        Raises: NotImplementedError where that is not known yet.
+        Raises: NotImplementedError where the axes are not known yet.
         """
         held = self._varies
         if held is None or type(held) is ManualAxisType:
@@ -112,15 +113,14 @@ class AbstractArray:
     mat = manual_axis_type
 
     def varying_as(self, held: Any) -> AbstractArray:
-        """The same type of values that vary as a `ManualAxisType` says, or as what has `varies`
-        does, which is asked when somebody looks."""
+        """The same type for values that vary over other axes: those of a `ManualAxisType`, or those
+        that `held.varies` gives when they are first read."""
         made = _copied(self)
         object.__setattr__(made, "_varies", held)
         return made
 
     def placed(self, sharding: Any) -> AbstractArray:
-        """The type of arrays that lie as a sharding says; axes that are not explicit have no part
-        in it."""
+        """The type of arrays that lie as a sharding says; only its explicit axes are part of it."""
         axes = sharding if type(sharding) is Sharding else sharding._explicit(self.ndim) if hasattr(
             sharding, "_explicit") else None
         return self._over(None if axes is None else explicit(axes))
@@ -166,12 +166,12 @@ class AbstractArray:
 
     @property
     def sharding(self) -> Any:
-        """Over which axes of a mesh arrays of the type are divided, as a `NamedSharding` on an
-        abstract mesh: that of the type, or else the one in context."""
+        """How explicit axes divide arrays of the type: a `NamedSharding` on the type's abstract
+        mesh, or else on the one in context."""
         return import_module("xfront.sharding.named").of_type(self)     # it stands on this file
 
     def to_tangent_aval(self) -> AbstractArray:
-        """The type of tangents: the same, or of float0 elements where it has no derivative."""
+        """The type of tangents: the same, or with dtype float0 where the dtype is not inexact."""
         inexact = self.ir is not None and self.ir.is_inexact
         made = self if inexact else AbstractArray(self.shape, _FLOAT0)
         return made if inexact or self._varies is None else made.varying_as(self._varies)
@@ -179,7 +179,7 @@ class AbstractArray:
     at_least_vspace = to_tangent_aval
 
     def strip_weak_type(self) -> AbstractArray:
-        """The same type, strong."""
+        """The same type, not weak."""
         return self.update(weak_type=False) if self.weak_type else self
 
 
@@ -188,8 +188,8 @@ _DIVIDED: dict[tuple, AbstractArray] = {}
 
 def _made(shape: tuple[int, ...], dtype: Any, weak_type: bool, axes: Sharding | None,
           varies: Any = None) -> AbstractArray:
-    """The type of arrays that are divided over these axes; there is one object for each, but for
-    those that vary."""
+    """The type of arrays that are divided over these axes; equal types are one object, except those
+    of values that vary."""
     plain = AbstractArray(shape, dtype, weak_type)
     if varies is not None:
         return _made(shape, dtype, weak_type, axes).varying_as(varies)
@@ -212,7 +212,7 @@ def _copied(kind: AbstractArray) -> AbstractArray:
 
 
 def short_dtype_name(dtype: Any) -> str:
-    """The short form of a dtype's name, such as `f32`; a name that has none stays as it is."""
+    """The short form of a dtype's name, such as `f32`; a name without a short form stays."""
     name = str(dtype.name)
     for long, short in (
         ("bfloat", "bf"),

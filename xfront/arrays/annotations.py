@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..lax.precision import PrecisionLike as PrecisionLike
     from ..sharding.partition_spec import PartitionSpec
 else:
-    PrecisionLike = "PrecisionLike"              # lax stands on this file
+    PrecisionLike = "PrecisionLike"              # lax imports this file
 
 
 class SupportsDType(Protocol):
@@ -36,19 +36,19 @@ class SupportsShape(SupportsDType, Protocol):
 
 
 ArrayLike: TypeAlias = Array | np.ndarray | np.bool_ | np.number | bool | int | float | complex
-"""Values accepted as an array: an Array, a NumPy array or scalar, a number."""
+"""Values that are accepted as an array: an Array, a NumPy array or scalar, a number."""
 
 DTypeLike: TypeAlias = str | type[Any] | np.dtype | SupportsDType
 """Values that name a dtype: a scalar type of `xfront.numpy` or of NumPy, a dtype, or its name."""
 
 ShapeLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
-"""A shape: sizes, or one size."""
+"""A shape: a sequence of sizes, or one size."""
 
 AxisLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
 """An axis, axes, or None for all (or for none, as the function says)."""
 
 ModeLike: TypeAlias = "str | GatherScatterMode | None"
-"""How indices outside of an array are treated."""
+"""How indices outside an array are treated."""
 
 ShardingLike: TypeAlias = "Sharding | PartitionSpec | None"
 """Where a result lies: a sharding, a spec on the mesh in context, or None for no preference."""

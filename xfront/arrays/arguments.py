@@ -1,4 +1,4 @@
-"""Arguments that have one meaning here: they are read, and anything else is refused by name."""
+"""Checks of arguments for which one value is supported; any other is refused by name."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from . import binding
 
 
 def only(function: str, accepted: Any, instead: str, **given: Any) -> None:
-    """Refuse any value of an argument but the one that is accepted.
+    """Refuse any value of an argument except the one that is accepted.
 
     Args:
-      function: what the user called; accepted: None, a bool, or a value with `==`.
+      function: name of the function that the user called.
+      accepted: the accepted value: None, a bool, or a value with `==`.
       instead: a clause that says what to write instead.
-      given: the argument by its name, with its value.
-    Raises: NotImplementedError.
+      given: the argument, by its name.
+    Raises: NotImplementedError where the argument has another value.
     """
     for argument, value in given.items():
         if value is accepted:
@@ -25,10 +26,10 @@ def only(function: str, accepted: Any, instead: str, **given: Any) -> None:
 
 
 def at_home(function: str, sharding: Any, argument: str = "out_sharding") -> None:
-    """Refuse a placement of results other than the one they have anyway: the default device, which
-    a sharding over no axes says too.
+    """Refuse a placement of results other than the default device, which they have anyway; a
+    sharding over no axes means the same.
 
-    Raises: TypeError where it is no Sharding; NotImplementedError for one of other devices.
+    Raises: TypeError where `sharding` is not a Sharding; NotImplementedError for other devices.
     """
     if sharding is None:
         return
@@ -37,7 +38,7 @@ def at_home(function: str, sharding: Any, argument: str = "out_sharding") -> Non
                         f"type {type(sharding).__name__}")
     mesh = getattr(sharding, "mesh", None)
     if mesh is not None and not mesh.axis_names:
-        return                                   # what the type of an array on one device tells
+        return                                   # the sharding in the type of one-device arrays
     if sharding != binding.default_sharding():
         raise NotImplementedError(
             f"{function}: {argument}={sharding!r} is not supported, only the default device's is "

@@ -1,8 +1,8 @@
-"""What type checkers know of `xfront.Array`.
+"""The class `xfront.Array` for type checkers.
 
-The class itself is written in C++, and its operators and methods are put there by `methods.py` and
-`operators.py`; no checker sees either. This file is never imported: `binding.py` names it to type
-checkers alone, and a test compares it with the class that runs.
+The class itself is written in C++, and `methods.py` and `operators.py` attach its methods and
+operators; no checker sees either. This file is never imported: `binding` names it to type checkers
+alone, and a test compares it with the class that runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Array:
 
     __array_priority__: int
 
-    # --- what it is ---------------------------------------------------------------------------
+    # --- type and placement -------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -67,7 +67,7 @@ class Array:
     def on_device_size_in_bytes(self) -> int: ...
     def unsafe_buffer_pointer(self) -> int: ...
 
-    # --- as Python and NumPy read it ------------------------------------------------------------
+    # --- values for Python and NumPy ------------------------------------------------------------
 
     def __len__(self) -> int: ...
     def __bool__(self) -> bool: ...

@@ -29,7 +29,7 @@ MARKER = "_xfront_alias"  # an attribute of modules, or a file in packages, that
 
 
 def is_own_module(module: types.ModuleType) -> bool:
-    """True where a module, whatever its name, is xfront itself or stands for it."""
+    """Whether a module, whatever its name, is xfront itself or stands for it."""
     name = getattr(module, "__name__", "")
     return name.partition(".")[0] == "xfront" or hasattr(module, MARKER)
 
@@ -44,13 +44,13 @@ def refuse_beside_jax(array_class: type) -> None:
     loaded = sys.modules.get("jax")
     if loaded is not None and not is_own_module(loaded):
         raise ImportError(_NOW_XFRONT, name="xfront")
-    add = array_class.__dict__.get("__add__")  # jax came and left sys.modules, its methods stayed
+    add = array_class.__dict__.get("__add__")  # jax may have left sys.modules, but not its methods
     if add is not None and str(getattr(add, "__module__", "")).startswith("jax."):
         raise ImportError(_NOW_XFRONT, name="xfront")
 
 
 class _Refusal:
-    """Loader of a jax that must not load; with it, asking whether jax is installed still works."""
+    """The loader of a jax that must not load; code can still ask whether jax is installed."""
 
     def create_module(self, spec: object) -> types.ModuleType:
         raise ImportError(_NOW_JAX, name="jax")
@@ -60,8 +60,8 @@ class _Refusal:
 
 
 class _JaxFinder(threading.local):
-    """Finder of `jax`: refuses the real one, and answers jaxlib's own attempts (inside
-    `without_jax`, where C++ tries the import at each call) without a search."""
+    """The finder of `jax`. It refuses the real one, and answers jaxlib's own attempts without a
+    search (inside `without_jax`, where C++ tries the import at each call)."""
 
     quick = 0
 

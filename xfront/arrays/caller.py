@@ -1,10 +1,10 @@
 """Tells whether the operands that a check sees are the user's or the library's own.
 
 Options like `numpy_rank_promotion` apply to the code that the user wrote: to the operands of the
-function that the user called. The user cannot mend what that function computes inside, or what a
-rule of ours computes when a pass runs it. A check is made in the name of a function. A check that
-fails looks at the Python frames, and counts only where the user called the function of that name.
-A check that passes looks at no frames.
+function that the user called. The user cannot change what that function computes inside, or what a
+rule of the library computes when a pass runs it. A check is made in the name of a function. A check
+that fails looks at the Python frames, and counts only where the user called the function of that
+name. A check that passes looks at no frames.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PUBLIC = tuple([os.path.join(_ROOM, room, "") for room in
 _OTHERS = tuple([os.path.join(_ROOM, *path) for path in (
     ("lax", "associative.py"), ("lax", "control_flow.py"), ("numpy", "applying.py"),
     ("numpy", "ufuncs.py"))])
-"""Files of the library whose functions call the functions that they are given."""
+"""Files of the library whose functions call functions that the user passes to them."""
 
 _HANDS_ON = {
     "allclose": ("isclose",), "append": ("concatenate",), "array": ("result_type", "stack"),
@@ -34,15 +34,14 @@ _HANDS_ON = {
     "toeplitz": ("concatenate",), "union1d": ("concatenate",), "vdot": ("dot",),
     "vstack": ("concatenate",),
 }  # fmt: skip
-"""Functions that pass their operands on to others, whose checks so see the user's operands."""
+"""Functions that pass their operands on to others, so that these check the user's operands."""
 
 
 def users_own(name: str) -> bool:
-    """Whether a check made in the name of this function is one of what the user gave to it.
+    """Whether a check made in the name of this function is about operands that the user gave to it.
 
-    So it is where the function that the user's code called has that name or hands its operands on
-    to the one that has it, or where no function on arrays stands between: the user asked for the
-    check itself.
+    That is so where the function that the user's code called has this name or passes its operands
+    on to the function of this name, or where the user's code called the check itself.
     """
     called = None
     frame: FrameType | None = sys._getframe(1)

@@ -11,8 +11,8 @@ from .keys import KeyArray
 
 
 class Promised:
-    """In place of an argument that will be committed: of a program that is compiled before, or that
-    is told where to run. `what` is told in errors, where it is no argument."""
+    """Stands for an argument that will be committed, where a program is compiled before its call,
+    or `jit` has shardings. `what` is a text for errors where it is not an argument."""
 
     __slots__ = ("aval", "sharding", "what")
 
@@ -31,8 +31,11 @@ def commitment(x: Any) -> Any:
 
 
 def beside(x: Any, shape: tuple[int, ...]) -> Any:
-    """The sharding of an array of `shape` that is made like `x`, or None: that of `x` where it
-    fits, else, where `x` lies on several devices, whole on each of them."""
+    """The sharding of an array of `shape` that is made like `x`, or None where `x` has none.
+
+    It is the sharding of `x` where that fits; else, if `x` lies on several devices, the new array
+    is whole on each of them.
+    """
     found = commitment(x)
     if found is None or type(found) is SingleDeviceSharding or tuple(np.shape(x)) == tuple(shape):
         return found

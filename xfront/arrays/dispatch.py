@@ -43,7 +43,7 @@ _HASHABLE = frozenset((int, bool, float, str, type(None), np.dtype, type, comple
 
 
 class FrozenFloat(float):
-    """A static float compared by its bits: 0.0 is not -0.0, NaN is itself."""
+    """A static float that is compared by its bits: 0.0 differs from -0.0, and NaN equals itself."""
 
     __slots__ = ()
 
@@ -55,12 +55,12 @@ class FrozenFloat(float):
 
 
 def plain(x: Any) -> Any:
-    """A static argument as bodies take it."""
+    """A static argument in the form that bodies take."""
     return float(x) if type(x) is FrozenFloat else x
 
 
 def canonical(x: Any) -> Any:
-    """A static argument in a form that hashes and compares as the program depends on it."""
+    """A static argument in a form that has a hash, and is equal where the program is the same."""
     kind = type(x)
     if kind is float:
         return FrozenFloat(x)
@@ -83,8 +83,8 @@ def canonical(x: Any) -> Any:
 
 
 def deepest(args: Sequence[Any], target: Trace | None) -> Trace | None:
-    """The deepest trace among tracers in `args` (lists and tuples looked through, and what gives an
-    array by `__jax_array__`) and `target`."""
+    """The deepest among `target` and the traces of tracers in `args`, also of those inside lists
+    and tuples and of those that `__jax_array__` returns."""
     for x in args:
         kind = type(x)
         if kind is Tracer:
@@ -99,13 +99,13 @@ def deepest(args: Sequence[Any], target: Trace | None) -> Trace | None:
 
 _NO_HOLDERS = frozenset((ArrayImpl, KeyArray, np.ndarray, int, float, complex, bool, str,
                          type(None), type, slice, dict))
-"""Types of usual arguments that hold no tracer."""
+"""Usual types of arguments that hold no tracer."""
 
 
 def abstract(name: str, x: Any) -> tuple[Any, bool]:
-    """IR type and weakness of a concrete leaf given to a front door.
+    """IR type and weakness of a concrete leaf of the arguments of a front door.
 
-    Raises: TypeError where it is no array.
+    Raises: TypeError where it is not an array.
     """
     if type(x) is KeyArray:
         return type_of(x)
@@ -125,7 +125,7 @@ def abstract(name: str, x: Any) -> tuple[Any, bool]:
 class Front:
     """The compiled side of one public function: traces and compiles what C++ has not seen.
 
-    Leaves are counted in the users' trees, where a key array is a leaf; the dispatch trees have its
+    Leaves are those of the users' trees, where a key array is a leaf; the dispatch trees have its
     words in the same place, so flat positions agree.
     """
 
@@ -138,7 +138,7 @@ class Front:
         self.memo: dict[Any, Program] = {}
         _FRONTS.add(self)
 
-        def uncompiled(*args: Any) -> Any:       # where jit is disabled: the body needs its trace
+        def uncompiled(*args: Any) -> Any:       # runs where jit is disabled: a body needs a trace
             try:
                 return self.miss(*args)[0]
             except BaseException as error:
@@ -202,8 +202,8 @@ programs.TABLES.append(_forget_memos)
 
 
 class Program:
-    """A compiled front door for one signature and place: executable, constants, structure of the
-    result."""
+    """A compiled front door for one signature and placement: the executable, the constants, and the
+    structure of the result."""
 
     __slots__ = ("compiled", "constants", "function", "located", "out_tree")
 
@@ -230,14 +230,14 @@ class Program:
                             lambda: self.compiled.run([*self.constants, *leaves], committed))
 
     def fast(self, result: Any, leaves: Sequence[Any], committed: bool) -> Any:
-        """The record for C++, or None where Python must stay between (effects, arrays that C++ does
-        not bring to the program)."""
+        """The record for C++, or None where calls must go through Python, because of effects or of
+        arrays that C++ does not move to the program."""
         compiled = self.compiled
         if not compiled.fast or not all(map(compiled.place.is_reached, leaves)):
             return None
         out_leaves, out_tree = binding.dispatch_registry.flatten(result)
         if any([not isinstance(x, ArrayImpl) for x in out_leaves]):
-            return None                          # float0 arrays, which C++ does not make
+            return None                          # C++ does not make float0 arrays
         n = len(self.constants)
         kept_constants = [c for c, k in zip(self.constants, compiled.kept, strict=False) if k]
         kept = [True] * len(kept_constants) + list(compiled.kept[n:])
@@ -256,7 +256,7 @@ def record(target: Trace, body: Callable[..., Any], args: Sequence[Any],
         raise leak_error(next(x for x in (*args, *kwargs.values()) if type(x) is Tracer))
     before, place = state.current, state.place
     state.current = target
-    if place is None:                            # all that the body records is the caller's line
+    if place is None:                            # the ops of the body get the caller's line
         state.place = capture_location(state.scope)
     try:
         return body(*args, **kwargs)
@@ -271,12 +271,12 @@ def eager(body: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def eager(*, static: tuple[str, ...] = ()) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def eager(body: Any = None, /, *, static: tuple[str, ...] = ()) -> Any:
-    """Make a body that computes on tracers a public function.
+    """A public function made from a body that computes on tracers.
 
     Args:
-      body: takes arrays (and lists or tuples of them) and static values; calls `operand` on each
-        array first.
-      static: names of parameters that are no arrays: axes, shapes, dtypes, flags.
+      body: function of arrays (and lists or tuples of them) and static values, which calls
+        `operand` on each array first.
+      static: names of the parameters that are not arrays, such as axes, shapes, dtypes and flags.
     """
     if body is None:
         return functools.partial(_eager, static=static)
@@ -289,7 +289,7 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
     static_indices = tuple([places[s] for s in static])
     dynamic_indices = tuple([i for i in places.values() if i not in static_indices])
     n_all, n_positional = len(names), body.__code__.co_argcount
-    name = body.__name__.lstrip("_")             # what users call, where a function stands before
+    name = body.__name__.lstrip("_")             # users call a wrapper without the underscore
     call_body = positional(body, names, n_positional)
     front: Front | None = None
     by_statics: dict[Any, Any] = {}
@@ -302,18 +302,18 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
             if kwargs and kwargs.get("out_sharding") is not None and (
                     made := _told(name, public, args, kwargs)):
                 return made[0]
-            if args and type(args[0]) is Tracer:     # Python itself completes the arguments
+            if args and type(args[0]) is Tracer:     # Python itself fills in the arguments
                 target = deepest((*args, *kwargs.values()) if kwargs else args, state.current)
                 assert target is not None
                 return record(target, body, args, kwargs)
-            written = None                           # what stands there besides one or two arrays
+            written = None                           # arguments besides one or two arrays
             if n_arrays <= len(args) <= n_written and type(args[0]) is ArrayImpl and (
                     n_arrays == 1 or type(args[1]) is ArrayImpl) and (
                     not kwargs or static_names.issuperset(kwargs)) and state.current is None:
                 written = _written(args[n_arrays:], kwargs)
                 try:
                     found = by_statics.get(written)
-                except TypeError:                    # a list
+                except TypeError:                    # a list has no hash
                     found = written = None
                 if found is not None:
                     return found(*args[:n_arrays])
@@ -348,7 +348,7 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
 
 
 def _told(name: str, public: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple:
-    """The result of a call that says on which devices it lies, alone; nothing where it is one."""
+    """The result of a call with `out_sharding`, in a tuple; empty where it names one device."""
     from ..sharding.told import asked_for, told  # with the first that is told
 
     asked = asked_for(name, kwargs["out_sharding"])
@@ -358,8 +358,8 @@ def _told(name: str, public: Callable[..., Any], args: tuple, kwargs: dict[str, 
 
 
 def tellable(name: str) -> Callable[[F], F]:
-    """A decorator of functions whose last parameter is `out_sharding`: where it names several
-    devices the function runs without it, and its result is placed."""
+    """A decorator for functions whose last parameter is `out_sharding`: where that names several
+    devices, the function runs without it, and its result is placed afterwards."""
     def wrap(function: F) -> F:
         code = function.__code__
         place = code.co_varnames.index("out_sharding")
@@ -381,32 +381,32 @@ def tellable(name: str) -> Callable[[F], F]:
 
 
 MOST_OF_ONE = 256
-"""Combinations of static arguments of one function with a C++ function of their own, which need not
-compare them."""
+"""The greatest number of combinations of static arguments of one function that get a C++ function
+of their own, which need not compare them."""
 
 _SIMPLE = frozenset((int, bool, str, type(None), type))
 
 
 def completed(body: Callable[..., Any], places: dict[str, int], defaults: tuple, n_positional: int,
               args: tuple, kwargs: dict[str, Any]) -> list[Any]:
-    """All arguments of a call in the order of `places`. Raises: Python's own TypeError."""
+    """All arguments of a call in the order of `places`. Raises: TypeError, as Python does."""
     given = len(args)
     if given > n_positional:
-        body(*args, **kwargs)                    # raises it
+        body(*args, **kwargs)                    # raises Python's TypeError
     full = [*args, *defaults[given:]]
     for k, v in kwargs.items():
         i = places.get(k, -1)
         if i < given:
-            body(*args, **kwargs)                # unknown or given twice: the same
+            body(*args, **kwargs)                # unknown or given twice: raises too
         full[i] = v
     if any([x is MISSING for x in full]):
-        body(*args, **kwargs)                    # the same
+        body(*args, **kwargs)                    # an argument is missing: raises too
     return full
 
 
 def _leading(names: list[str], static: frozenset[str]) -> tuple[int, int]:
-    """How many arrays come first, where these are one or two and statics follow, and how many
-    parameters until the next array; (1, 0) elsewhere."""
+    """The number of arrays at the front, if these are one or two and statics follow, and the number
+    of parameters before the next array; (1, 0) elsewhere."""
     kinds = [n in static for n in names]
     n_arrays = kinds.index(True) if True in kinds else 0
     if n_arrays not in (1, 2):
@@ -416,7 +416,7 @@ def _leading(names: list[str], static: frozenset[str]) -> tuple[int, int]:
 
 
 def _front_of(body: Callable[..., Any], name: str, statics: list[Any], arrays: list[str]) -> Any:
-    """The C++ function of a body's first one or two arguments, the others known."""
+    """The C++ function of a body's first one or two arguments, with the other arguments fixed."""
     def one(x: Any) -> Any:
         return body(x, *statics)
 
@@ -427,7 +427,7 @@ def _front_of(body: Callable[..., Any], name: str, statics: list[Any], arrays: l
 
 
 def _written(given: tuple, kwargs: dict[str, Any]) -> tuple:
-    """The static arguments of a call with their types, so that 1 is not True."""
+    """The static arguments of a call with their types, so that 1 and True differ."""
     if not kwargs:
         return (*given, *map(type, given)) if given else given
     values = kwargs.values()
@@ -453,7 +453,7 @@ def call_signature(body: Callable[..., Any]) -> tuple[list[str], tuple]:
 
 
 def positional(body: Callable[..., Any], names: list[str], n_positional: int) -> Callable[..., Any]:
-    """`body` with its keyword-only parameters given positionally too."""
+    """`body` as a function that takes its keyword-only parameters by position too."""
     keywords = names[n_positional:]
     if not keywords:
         return body
@@ -465,7 +465,7 @@ def positional(body: Callable[..., Any], names: list[str], n_positional: int) ->
 
 
 def by_name(function: Callable[..., R], *names: str) -> Callable[..., R]:
-    """A function whose arguments may be given by these names."""
+    """`function` with parameters that may also be given by these names."""
     signature = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD)
                                    for n in names])
 

@@ -1,7 +1,6 @@
-"""Layouts: in which order the elements of an array lie in memory; formats: layout and sharding.
+"""Layouts: the order of the elements of an array in memory; formats: a layout with a sharding.
 
-Arrays have the layout that the platform gives them, by itself or when it is asked for it; any other
-is refused where it is asked for.
+Arrays have the layout that the platform gives them; a request for any other layout is refused.
 """
 
 from __future__ import annotations
@@ -30,21 +29,22 @@ AUTO = _Auto()
 
 
 class Layout:
-    """In which order elements lie.
+    """The order of the elements of an array in memory.
 
     Args:
-      major_to_minor: the dimensions, from that along which elements are farthest apart to that
-        along which they are neighbours.
-      tiling: sizes of the tiles into which the innermost dimensions are divided; None: those of
-        the platform.
-      sub_byte_element_size_in_bits: how many bits a narrow element takes; 0: as the platform does.
+      major_to_minor: the dimensions, from the one along which neighbours are farthest apart in
+        memory to the one along which they are adjacent.
+      tiling: sizes of the tiles into which the innermost dimensions are divided; None means those
+        of the platform.
+      sub_byte_element_size_in_bits: number of bits of an element narrower than a byte; 0 means as
+        the platform does.
 
     >>> jnp.ones((2, 3)).format.layout.major_to_minor
     (0, 1)
     """
 
     AUTO = AUTO
-    """In place of a layout: the compiler's choice."""
+    """Stands for a layout that the compiler chooses."""
 
     __slots__ = ("major_to_minor", "sub_byte_element_size_in_bits", "tiling")
 
@@ -57,20 +57,20 @@ class Layout:
 
     @staticmethod
     def from_pjrt_layout(layout: Any) -> Layout:
-        """The layout that the runtime tells of an array or of a program."""
+        """The Layout of a layout of jaxlib, as arrays and programs have it."""
         told = layout._xla_layout()
         return Layout(tuple(reversed(told.minor_to_major())), told.tiling(),
                       told.element_size_in_bits())
 
     def check_compatible_aval(self, shape: Sequence[int]) -> None:
-        """Raises: ValueError where no array of that shape can have it."""
+        """Check that an array of this shape can have the layout. Raises: ValueError."""
         if sorted(self.major_to_minor) != list(range(len(shape))):
             raise ValueError(
                 "Length of major_to_minor and the rank of the value should match. Got "
                 f"major_to_minor={self.major_to_minor} and shape={tuple(shape)}")
 
     def update(self, **changes: Any) -> Layout:
-        """A copy with other fields."""
+        """A copy with some fields changed."""
         fields = {name: getattr(self, name) for name in Layout.__slots__}
         return Layout(**{**fields, **changes})
 
@@ -92,10 +92,9 @@ class Format:
     """A layout and a sharding.
 
     Args:
-      layout: a Layout, `Layout.AUTO` or None (as the platform has it).
-      sharding: where an array lies; None: anywhere.
-    Raises: TypeError for what is none of these; ValueError where a Layout has no sharding beside
-      it.
+      layout: a Layout, `Layout.AUTO`, or None for that of the platform.
+      sharding: the Sharding of an array, or None for any.
+    Raises: TypeError for another layout or sharding; ValueError for a Layout without a sharding.
 
     >>> x = jnp.ones((2, 3))
     >>> columns = layout.Format(layout.Layout((1, 0)), x.sharding)
@@ -149,11 +148,11 @@ def check_layout(function: str, layout: Any, sharding: Any, shape: Sequence[int]
                  ) -> None:
     """Refuse a layout that arrays do not get.
 
-    Raises: ValueError where it is none of that shape; NotImplementedError where it is another than
-      the platform's own.
+    Raises: ValueError where it does not fit the shape; NotImplementedError where it is not the
+      platform's own.
     """
     if not isinstance(layout, Layout):
-        return                                   # the platform's
+        return                                   # the platform's layout
     layout.check_compatible_aval(shape)
     own = default_layout(sharding, shape, dtype)
     if layout.major_to_minor != own.major_to_minor or (
@@ -165,9 +164,9 @@ def check_layout(function: str, layout: Any, sharding: Any, shape: Sequence[int]
 
 
 def sharding_in(function: str, place: Any, shape: Sequence[int], dtype: Any) -> Any:
-    """The sharding that a Format or anything else says of an array of that type.
+    """The sharding of a Format, after a check of its layout; any other `place` unchanged.
 
-    Raises: as `check_layout`.
+    Raises: the errors of `check_layout`.
     """
     if not isinstance(place, Format):
         return place

@@ -39,13 +39,13 @@ class KeyArray(binding.Array):  # type: ignore[misc]
             self.used | part)
 
     @property
-    def dtype(self) -> Any:                      # a KeyDType: no dtype of NumPy
+    def dtype(self) -> Any:                      # a KeyDType, not a dtype of NumPy
         """The key dtype."""
         return key_dtype(self._ir)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape in keys: the base's without the words."""
+        """The shape in keys, without the axes of the words."""
         shape = self._base.shape
         return shape[: len(shape) - len(self._ir.physical)]
 
@@ -61,12 +61,12 @@ class KeyArray(binding.Array):  # type: ignore[misc]
 
     @property
     def weak_type(self) -> bool:
-        """Key dtypes are never weak."""
+        """False: key dtypes are never weak."""
         return False
 
     @property
     def ir_type(self) -> TensorType:
-        """Its type in the IR."""
+        """The type of the array in the IR."""
         found, axes = tensor(self.shape, self._ir), self._base.aval.axes
         for _ in self._ir.physical:
             axes = axes and Sharding(axes.mesh, axes.spec.without(axes.spec.ndim - 1))
@@ -115,7 +115,7 @@ class KeyArray(binding.Array):  # type: ignore[misc]
         self._base.delete()
 
     def devices(self) -> set:
-        """Devices that hold the words."""
+        """The devices that hold the words."""
         return self._base.devices()
 
     @property
@@ -125,7 +125,7 @@ class KeyArray(binding.Array):  # type: ignore[misc]
 
     @property
     def sharding(self) -> Any:
-        """Placement of the words."""
+        """The sharding of the words."""
         return self._base.sharding
 
     @property
@@ -144,7 +144,7 @@ class KeyArray(binding.Array):  # type: ignore[misc]
         return self._base.is_fully_replicated
 
     def copy_to_host_async(self) -> None:
-        """Start copying the words to the host."""
+        """Start to copy the words to the host."""
         self._base.copy_to_host_async()
 
     def __reduce__(self) -> tuple:
@@ -156,7 +156,7 @@ def _rebuild(name: str, words: np.ndarray) -> KeyArray:
 
 
 def key_array(ir: DType, base: Any) -> KeyArray:
-    """The key array of words."""
+    """The key array with the words `base`."""
     return KeyArray(ir, base)
 
 

@@ -1,4 +1,4 @@
-"""The axes of `shard_map`s over which a value varies, as types show them."""
+"""The axes of `shard_map`s over which a value varies, in the form that types show."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 
 
 class ManualAxisType:
-    """The axes of a value inside `shard_map`: it may differ between devices along `varying` axes.
-    Immutable, compared by content.
+    """The axes over which a value inside `shard_map` varies. Immutable, and compared by content.
 
     Args:
-      varying: names of axes.
-      unreduced, reduced: axes over which its sum is still to be taken, and over which its
-        cotangent's is; no value here has such.
-    Raises: TypeError where they are no sets; ValueError where one axis is varying and another.
+      varying: set of names of axes along which the value may differ between devices.
+      unreduced, reduced: sets of names of axes over which the sum of the value, or of its
+        cotangent, is still to be taken; no value here has such axes.
+    Raises: TypeError where they are not sets; ValueError where an axis is in two of them.
 
     >>> xfront.sharding.ManualAxisType(varying={"x"})
     ManualAxisType(varying=frozenset({'x'}), unreduced=frozenset(), reduced=frozenset())
@@ -81,7 +80,7 @@ class ManualAxisType:
 
     @property
     def text(self) -> str:
-        """What is written behind a type, `{V:x}`."""
+        """The text after a type, such as `{V:x}`."""
         letters = (("V", self.varying), ("U", self.unreduced), ("R", self.reduced))
         found = [f"{letter}:{','.join(sorted(axes))}" for letter, axes in letters if axes]
         return "{" + ", ".join(found) + "}" if found else ""

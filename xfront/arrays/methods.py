@@ -1,8 +1,8 @@
 """Methods and properties of arrays that need no operation, and the hook for those that do.
 
-Here: how an array shows, what type and place it has, how Python and NumPy read its value, copies
-and pickles. Operators, indexing and NumPy's methods are attached by `install_operations` from the
-public functions.
+They give an array's text, its type and placement, its value for Python and NumPy, copies and
+pickles. `install_operations` attaches operators, indexing and NumPy's methods, which are public
+functions.
 """
 # hot: benchmarks/eager.py
 
@@ -21,11 +21,12 @@ from .formats import format_of
 from .promotion import dtype_kind
 from .rows import rows
 
-# ---- how an array shows
+# ---- the text of an array
 
 
 def _repr(x: ArrayImpl) -> str:
-    """`Array([1., 2.], dtype=float32)`, weak type named; RuntimeError where it was deleted."""
+    """`Array([1., 2.], dtype=float32)`, with the weak type. Raises: RuntimeError where it was
+    deleted."""
     aval = x.aval
     tail = f"dtype={aval.dtype.name}" + (", weak_type=True)" if aval.weak_type else ")")
     if not _is_readable(x):
@@ -34,12 +35,12 @@ def _repr(x: ArrayImpl) -> str:
 
 
 def text_of(value: np.ndarray, tail: str) -> str:
-    """`Array([1., 2.], tail`, where tail ends with the parenthesis."""
+    """`Array([1., 2.], tail`, where `tail` ends with the parenthesis."""
     if value.size == 0:
         return f"Array([], shape={value.shape}, {tail}"
     width = np.get_printoptions()["linewidth"]
     text = np.array2string(value, prefix="Array(", suffix=",", separator=", ", max_line_width=width)
-    last = len(text) - text.rfind("\n") - 1  # the prefix of a single line does not count
+    last = len(text) - text.rfind("\n") - 1  # length of the last line, without the prefix
     gap = " " if last + len(tail) + 2 < width else " " * len("Array(")
     return f"Array({text},{gap}{tail}"
 
@@ -60,7 +61,7 @@ def _format(x: ArrayImpl, spec: str) -> str:
     return format(value[()] if value.ndim == 0 else value, spec)
 
 
-# ---- how Python reads a value
+# ---- values for Python
 
 
 def _only_scalar(x: ArrayImpl, wanted: str) -> Any:
@@ -131,8 +132,11 @@ def _oct(x: ArrayImpl) -> str:
 
 
 def _item(x: ArrayImpl, *args: Any) -> Any:
-    """An element as a Python scalar: the only one, or the one at a flat or full index. ValueError
-    where the size is not 1 and no index is given; IndexError where it is out of range."""
+    """An element as a Python scalar: the only one, or the one at a flat or full index.
+
+    Raises: ValueError where there is no index and the size is not 1; IndexError where the index is
+      out of range.
+    """
     try:
         return to_numpy(x).item(*map(_plain_index, args))
     except BaseException as error:
@@ -154,12 +158,12 @@ def _tolist(x: ArrayImpl) -> Any:
 
 
 def _tobytes(x: ArrayImpl, order: str = "C") -> bytes:
-    """The elements' bytes, in C order or in the order given."""
+    """The bytes of the elements, in C order or the given order."""
     return to_numpy(x).tobytes(order)  # type: ignore[arg-type]
 
 
 def _array(x: ArrayImpl, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    """The value as a NumPy array: a read-only view where no copy is asked for or needed."""
+    """The value as a NumPy array, a read-only view unless a copy is asked for or needed."""
     try:
         value = to_numpy(x)
         if dtype is not None and np.dtype(dtype) != value.dtype:
@@ -212,8 +216,8 @@ def _delitem(x: ArrayImpl, index: Any) -> NoReturn:
 
 
 def _array_namespace(x: ArrayImpl, *, api_version: str | None = None) -> Any:
-    """The module of functions for arrays, as the array API standard asks for."""
-    import xfront.numpy  # late: it stands on this file
+    """The module of functions for arrays, which the array API standard asks for."""
+    import xfront.numpy  # late: it imports this file
 
     known = (None, "2021.12", "2022.12", "2023.12", "2024.12")
     if api_version not in known:
@@ -244,7 +248,7 @@ def _deepcopy(x: ArrayImpl, memo: dict | None) -> ArrayImpl:
     return _copy(x)
 
 
-# ---- where an array is
+# ---- the placement of an array
 
 
 class Shard:
@@ -289,20 +293,20 @@ def _shards(x: ArrayImpl, everywhere: bool) -> list[Shard]:
 
 
 def _addressable_data(x: ArrayImpl, index: int) -> ArrayImpl:
-    """The part of the array on the device of that number among those of this process."""
+    """The part of the array on the device number `index` among those of this process."""
     if x.is_deleted():
         raise deleted_error(x)
     return device_arrays(x)[index]
 
 
 def _device(x: ArrayImpl) -> Any:
-    """The device of an array on one device, the sharding of one on several."""
+    """The device of an array on one device; the sharding of an array on several."""
     sharding = x._sharding
     return next(iter(sharding.device_set)) if sharding.num_devices == 1 else sharding
 
 
 def _devices(x: ArrayImpl) -> set:
-    """The devices that hold the array; RuntimeError where it was deleted."""
+    """The devices that hold the array. Raises: RuntimeError where it was deleted."""
     if x.is_deleted():
         raise deleted_error(x)
     return set(x._sharding.device_set)
@@ -316,7 +320,7 @@ def _to_device(x: ArrayImpl, device: Any, *, stream: Any = None) -> ArrayImpl:
 
 
 def _copy_to_host_async(x: ArrayImpl) -> None:
-    """Start copying the value to the host, for a later read to find it there."""
+    """Start to copy the value to the host, so that a later read finds it there."""
     if x.is_deleted():
         raise deleted_error(x)
     if len(x._sharding.device_set) == 1 and x.platform() == "cpu":
@@ -348,8 +352,10 @@ def _dlpack(
     dl_device: tuple | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """A DLPack capsule over the array's memory, or over a copy's with `copy=True`. BufferError
-    where it lies on several devices or another device is asked for."""
+    """A DLPack capsule over the array's memory, or with `copy=True` over that of a copy.
+
+    Raises: BufferError where the array lies on several devices, or for another device.
+    """
     if x.is_deleted():
         raise deleted_error(x)
     if len(x._sharding.device_set) != 1:
@@ -376,13 +382,13 @@ def _dlpack_device(x: ArrayImpl) -> tuple[int, int]:
 
 
 def _delete_unless_exported(x: ArrayImpl) -> None:
-    """Free the memory now; the array cannot be used afterwards. Memory that was exported by DLPack
-    is freed by its last reader instead."""
+    """Free the memory now; the array cannot be used afterwards. The last reader frees memory that
+    was exported by DLPack."""
     if not getattr(x, _EXPORTED, False):
         _delete(x)
 
 
-# ---- what is attached
+# ---- attached methods and properties
 
 _aval = operator.attrgetter
 
@@ -468,8 +474,8 @@ def install_operations(table: Mapping[str, Any]) -> None:
     """Attach operators, indexing and methods to arrays.
 
     Args:
-      table: attribute name to a function whose first argument is the array, to a compiled front
-        door (it binds like a function), or to a property. `__rsub__` and the like are functions of
-        (array, other). Names in it replace what is here.
+      table: for each name of an attribute a function whose first argument is the array, a compiled
+        front door (which binds like a function), or a property. `__rsub__` and the like are
+        functions of (array, other). Names in the table replace those of this file.
     """
     binding.install(table)

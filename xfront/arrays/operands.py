@@ -1,7 +1,7 @@
 """The first step of every public function: its operands are checked, promoted and broadcast.
 
 A function's body runs with `state.current` set to the trace that records it (see `dispatch.eager`),
-so `operand` always gives tracers of that trace.
+so `operand` always returns tracers of that trace.
 """
 
 # hot: benchmarks/trace.py
@@ -53,7 +53,7 @@ def operand(name: str, x: Any, argument: str = "") -> Tracer:
 
 
 def array_like(name: str, x: Any, argument: str = "") -> binding.Array:
-    """`x` itself where it is an array; else a TypeError that says what to write."""
+    """`x` itself. Raises: TypeError where it is not an array; the message says what to write."""
     if type(x) is Tracer or type(x) in SCALARS:
         return x
     if is_array_like(x):
@@ -64,7 +64,7 @@ def array_like(name: str, x: Any, argument: str = "") -> binding.Array:
 
 
 def held_array(x: Any) -> Any:
-    """The array that an object gives by `__jax_array__`; any other value unchanged."""
+    """The array that an object returns from `__jax_array__`; any other value unchanged."""
     kind = type(x)
     if kind is Tracer or kind is binding.ArrayImpl or kind in SCALARS or kind is np.ndarray:
         return x
@@ -90,7 +90,7 @@ _PROMOTED: dict[Any, tuple[DType, bool]] = {}
 
 
 def promoted_dtype(name: str, types: Sequence[tuple[DType, bool]]) -> tuple[DType, bool]:
-    """The dtype and weakness that operands of these dtypes, given to `name`, promote to."""
+    """The dtype and weakness to which operands of these dtypes promote in the function `name`."""
     mode = promotion.mode_state.value
     key = (tuple(types), binding.x64_state.value, mode)
     found = _PROMOTED.get(key)
@@ -104,7 +104,7 @@ def promoted_dtype(name: str, types: Sequence[tuple[DType, bool]]) -> tuple[DTyp
         else:
             dtype, weak = promotion.promote_all(name, [(d.numpy, w) for d, w in types])
             found = from_numpy(dtype), weak
-        if mode == "standard":                   # in strict mode it depends on who asks
+        if mode == "standard":                   # in strict mode it depends on the caller
             _PROMOTED[key] = found
     return found
 
@@ -112,7 +112,7 @@ def promoted_dtype(name: str, types: Sequence[tuple[DType, bool]]) -> tuple[DTyp
 # --- numbers beside a tracer --------------------------------------------------------------
 
 def filled(trace: Trace, y: Any, type_: TensorType, weak: bool) -> Tracer:
-    """An array with one number in every element."""
+    """An array of type `type_` with the number `y` in every element."""
     return Tracer(trace, trace.number(y, type_), weak)
 
 
@@ -128,14 +128,14 @@ def convert(x: Tracer, dtype: DType, weak: bool = False) -> Tracer:
 
 
 def warn_of_lost_parts() -> None:
-    """NumPy's warning of complex values that become real ones."""
+    """Give NumPy's warning about complex values that become real ones."""
     warn("Casting complex values to real discards the imaginary part",
          np.exceptions.ComplexWarning)
 
 
 def cast(x: Tracer, dtype: DType, weak: bool = False) -> Tracer:
-    """As `convert`, for a dtype that the user named: where complex elements become real ones, their
-    real parts are kept, with a ComplexWarning."""
+    """`x` with elements of a dtype that the user named; where complex elements become real ones,
+    their real parts are kept, with a ComplexWarning."""
     if x.value.type.dtype.is_complex and not dtype.is_complex and dtype is not dtypes.bool_:
         warn_of_lost_parts()
         x = emit(ops.real, x)
@@ -148,7 +148,7 @@ def strong(x: Tracer) -> Tracer:
 
 
 def _agree(x: Any, y: Any) -> bool:
-    """Whether two operands are tracers of one dtype and weakness, of the current trace."""
+    """Whether two operands are tracers of the current trace with equal dtype and weakness."""
     return (type(x) is Tracer and type(y) is Tracer and x.weak == y.weak
             and x.value.type.dtype is y.value.type.dtype and x.home is y.home is state.current)
 
@@ -166,7 +166,7 @@ def promote(name: str, *xs: Any) -> list[Tracer]:
 
 
 def promote_inexact(name: str, *xs: Any) -> list[Tracer]:
-    """As `promote`; integers and bools become the default float."""
+    """Tracers of one inexact dtype, as `promote`; integers and bools become the default float."""
     made = promote(name, *xs)
     if made and not made[0].value.type.dtype.is_inexact:
         dtype = inexact_dtype(made[0].value.type.dtype)
@@ -175,7 +175,7 @@ def promote_inexact(name: str, *xs: Any) -> list[Tracer]:
 
 
 def inexact_dtype(dtype: DType) -> DType:
-    """The float dtype that stands for `dtype`: itself where it is inexact, f64 for 64-bit integers,
+    """The inexact dtype in place of `dtype`: itself where it is inexact, f64 for 64-bit integers,
     f32 for narrower ones."""
     if dtype.is_inexact:
         return dtype
@@ -193,16 +193,18 @@ def default_float() -> DType:
 
 
 _OF_ANY_RANK = frozenset(("broadcast_shapes", "choose", "full", "gcd", "heaviside", "where"))
-"""Functions whose operands may differ in rank, whatever the option says."""
+"""Functions whose operands may differ in rank whatever the option says."""
 
 
 def check_ranks(name: str, *shapes: tuple[int, ...], cores: Sequence[int] = ()) -> None:
-    """Warn, or raise ValueError, where `numpy_rank_promotion` asks for it and the user's arrays
-    (scalars aside) are of different rank.
+    """Warn, or raise ValueError, where the option `numpy_rank_promotion` says so and the user's
+    arrays (except scalars) have different ranks.
 
     Args:
-      cores: how many last axes of each array the function has a use of its own for; then the
-        others count, also where there are none.
+      name: name of the function.
+      shapes: shapes of the arrays.
+      cores: the number of last axes of each array that do not broadcast. Where it is given, only
+        the other axes count, and arrays without other axes are not excepted as scalars.
     """
     if rank_promotion.value == "allow" or name in _OF_ANY_RANK:
         return
@@ -220,8 +222,8 @@ def check_ranks(name: str, *shapes: tuple[int, ...], cores: Sequence[int] = ()) 
 
 
 def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape that NumPy broadcasts `shapes` to. Raises: BroadcastError, a TypeError
-    and a ValueError, where they do not fit."""
+    """The shape to which `shapes` broadcast by NumPy's rules. Raises: BroadcastError (a TypeError
+    and a ValueError) where they do not fit."""
     first = shapes[0]
     if all([s == first for s in shapes]):
         return first
@@ -253,7 +255,7 @@ def _broadcast(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def broadcast_to(x: Tracer, shape: tuple[int, ...]) -> Tracer:
-    """`x` repeated along new and size-1 axes to `shape` (which it must fit)."""
+    """`x` repeated along new axes and axes of size 1 to `shape`, which it must fit."""
     own = x.value.type.shape
     if own == shape:
         return x
@@ -262,7 +264,7 @@ def broadcast_to(x: Tracer, shape: tuple[int, ...]) -> Tracer:
 
 
 def together(name: str, *xs: Any) -> list[Tracer]:
-    """Tracers of one dtype and one shape, as an elementwise op takes them."""
+    """Tracers of one dtype and one shape, for an elementwise op."""
     if len(xs) == 2 and _agree(*xs):
         shapes = (xs[0].value.type.shape, xs[1].value.type.shape)
         shape = broadcast_shapes(name, shapes)
@@ -316,9 +318,10 @@ def binary(definition: OpDef, name: str, x: Any, y: Any, inexact: bool = False) 
 # --- axes, shapes, static values ----------------------------------------------------------
 
 def index_of(x: Any, name: str = "axis") -> int:
-    """A Python int of an int, a NumPy integer or a concrete 0-d integer array.
+    """The Python int of an int, a NumPy integer or a concrete 0-d integer array.
 
-    Raises: TypeError for all else; ConcretizationTypeError, which is one, for a traced integer.
+    Raises: TypeError for any other value; ConcretizationTypeError (a TypeError) for a traced
+      integer.
     """
     try:
         return int(operator.index(x))  # bools are integers too
@@ -340,9 +343,9 @@ def normalize_axis(name: str, axis: Any, ndim: int) -> int:
 
 
 def normalize_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
-    """Axes in [0, ndim), ascending; None means all.
+    """Axes in [0, ndim) in ascending order; None means all.
 
-    Raises: ValueError where one is out of range or named twice, TypeError where one is traced.
+    Raises: ValueError where one is out of range or occurs twice; TypeError where one is traced.
     """
     if axis is None:
         return tuple(range(ndim))
@@ -355,7 +358,7 @@ def normalize_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def shape_of(shape: Any, name: str = "shape") -> tuple[int, ...]:
-    """A tuple of ints of an int or a sequence of ints. Raises: TypeError where one is traced."""
+    """A tuple of ints from an int or a sequence of ints. Raises: TypeError where one is traced."""
     if isinstance(shape, (tuple, list, np.ndarray)):
         made = tuple([index_of(d, name) for d in shape])
     else:
@@ -366,5 +369,5 @@ def shape_of(shape: Any, name: str = "shape") -> tuple[int, ...]:
 
 
 def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    """`shape` with 1 along `axes` (keepdims)."""
+    """`shape` with size 1 along `axes`, for `keepdims`."""
     return tuple(1 if i in axes else n for i, n in enumerate(shape))

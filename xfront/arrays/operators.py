@@ -1,8 +1,8 @@
 """Operators, indexing and NumPy's methods, on Array, Tracer and KeyArray alike.
 
 On Array the operators are compiled functions that Python binds as methods; on Tracer they are plain
-functions. Operands that are no arrays give `NotImplemented`, so Python asks the other side or
-raises its TypeError; those that no operator takes (lists, tuples, sets, dicts) are refused here.
+functions. For an operand that is not an array they return `NotImplemented`, so that Python asks the
+other operand or raises its TypeError; lists, tuples, sets and dicts are refused here.
 """
 
 # hot: benchmarks/eager.py
@@ -56,7 +56,8 @@ class Operator(Front):
     __slots__ = ()
 
     def miss(self, *args: Any) -> tuple:
-        """As for other functions; NotImplemented for operands that are no arrays."""
+        """Called from C++, as for other functions; returns NotImplemented for operands that are not
+        arrays."""
         for x in args:
             if not is_array_like(x):
                 refuse_container(self.name, x)
@@ -73,10 +74,10 @@ _SYMBOLS = {
 
 
 def refuse_container(name: str, x: Any) -> None:
-    """Raise the TypeError of an operator that met a list, tuple, set or dict.
+    """Raise the TypeError of an operator whose operand is a list, tuple, set or dict.
 
-    From NotImplemented Python would make False for `==`, and for `+` and `*` an error about lists.
-    Subclasses of these containers may have operators of their own, so Python asks them.
+    After NotImplemented, Python would return False for `==`, and raise an error about lists for `+`
+    and `*`. Subclasses of these containers may have operators of their own, so Python asks them.
     """
     kind = type(x)
     if kind not in (list, tuple, set, dict):
@@ -90,7 +91,7 @@ def refuse_container(name: str, x: Any) -> None:
 
 
 def swapped(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The function of (y, x)."""
+    """`function` with its two arguments exchanged."""
     def reflected(x: Any, y: Any) -> Any:
         return function(y, x)
 
@@ -143,7 +144,7 @@ def _rpow(x: Any, y: Any, mod: None = None) -> Any:
 
 
 def _round(x: Any, ndigits: int | None = None) -> Any:
-    """Elements rounded to that many decimals; to integers where the number is left out."""
+    """Elements rounded to `ndigits` decimals; rounded to integers where that is None."""
     made = jnp.round(x, ndigits or 0)
     if ndigits is None and made.dtype.kind == "f":
         return made.astype(int)
@@ -151,7 +152,7 @@ def _round(x: Any, ndigits: int | None = None) -> Any:
 
 
 def operators() -> tuple[dict[str, Any], dict[str, Any]]:
-    """The operators for Array, compiled, and for Tracer, in Python."""
+    """The compiled operators for Array, and the Python operators for Tracer, by name."""
     compiled: dict[str, Any] = {}
     plain: dict[str, Any] = {}
 
@@ -189,7 +190,7 @@ METHODS = (
     "repeat", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace",
     "var",
 )  # fmt: skip
-"""Methods that are the function of that name with the array in front."""
+"""Methods that are the function of the same name with the array as first argument."""
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -211,7 +212,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 def _reshape(self: Any, *args: Any, order: str = "C", **kwargs: Any) -> Any:
-    """The elements in another shape, given as a tuple or as several sizes; one may be -1."""
+    """The elements in another shape, which is a tuple or several sizes; one size may be -1."""
     try:
         shape = args[0] if len(args) == 1 else args
         return jnp.reshape(self, kwargs.pop("shape", shape), order=order, **kwargs)  # type: ignore[attr-defined]
@@ -221,7 +222,7 @@ def _reshape(self: Any, *args: Any, order: str = "C", **kwargs: Any) -> Any:
 
 
 def _transpose(self: Any, *args: Any) -> Any:
-    """The axes in the order given as a tuple or as several numbers; reversed without one."""
+    """The array with its axes in another order, a tuple or several numbers; by default reversed."""
     try:
         axes = None if not args else args[0] if len(args) == 1 else args
         if type(axes) is int:
@@ -250,7 +251,7 @@ def _compress(self: Any, condition: Any, axis: int | None = None, *, out: None =
 
 
 def _choose(self: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
-    """Elements of the arrays `choices`, each from the one that this array names."""
+    """Elements of the arrays `choices`, each from the array whose number is the element here."""
     return jnp.choose(self, choices, out=out, mode=mode)  # type: ignore[attr-defined]
 
 
@@ -288,7 +289,7 @@ def _matrix_transposed(self: Any) -> Any:
 
 
 def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
-    """Elements raised to `min`, then lowered to `max`."""
+    """Elements raised to `min` where they are below it, then lowered to `max`."""
     return jnp.clip(self, min, max)
 
 
@@ -301,7 +302,7 @@ SHAPE_MEMBERS: dict[str, Any] = {
     "at": property(At, doc="Index it for updates: `x.at[index].set(y)`; see `AtIndex`."),
     "__getitem__": getitem,
 }  # fmt: skip
-"""What key arrays have too."""
+"""Methods and properties that key arrays have too."""
 
 MEMBERS: dict[str, Any] = {
     **{name: _method(name) for name in METHODS}, **SHAPE_MEMBERS,
@@ -313,7 +314,7 @@ MEMBERS: dict[str, Any] = {
 
 
 def _taken(getitem: Any) -> Any:
-    """Indexing of key arrays; under the option `jax_debug_key_reuse` it consumes what it takes."""
+    """Indexing of key arrays, which consumes keys under the option `jax_debug_key_reuse`."""
     def public(self: KeyArray, index: Any) -> Any:
         if not debug_key_reuse.value:
             return getitem(self, index)
@@ -326,7 +327,7 @@ def _taken(getitem: Any) -> Any:
 
 
 def install() -> None:
-    """Attach everything; done once, when the package is imported."""
+    """Attach all operators and methods; called once, when the package is imported."""
     compiled, plain = operators()
     methods.install_operations({**MEMBERS, **compiled})
     tracer.install({**MEMBERS, **plain, "__hash__": None,

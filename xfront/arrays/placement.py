@@ -21,9 +21,9 @@ from .keys import KeyArray
 
 
 class Placement:
-    """Where a program runs. There is one object for each place: it compares by identity.
+    """Where a program runs. Equal placements are one object.
 
-    `devices` are those of the program, `sharding` is what whole arrays have there.
+    `devices` are those of the program, `sharding` is the sharding of whole arrays there.
     """
 
     __slots__ = ("devices", "sharding")
@@ -35,10 +35,10 @@ class Placement:
         return f"Placement({', '.join(map(str, self.devices))})"
 
     def bring(self, x: Any) -> ArrayImpl:
-        """The array (of a key array, its words) here: `x` itself, a copy, or one of a value on the
-        host.
+        """The array `x`, or the words of a key array, at this placement: `x` itself, a copy of it,
+        or an array made from a value on the host.
 
-        Raises: RuntimeError where it was deleted; TypeError for what is no array.
+        Raises: RuntimeError where `x` was deleted; TypeError where it is not an array.
         """
         if type(x) is KeyArray:
             x = x._base
@@ -48,8 +48,8 @@ class Placement:
         return binding.put(x, sharding, committed=False)
 
     def is_reached(self, x: Any) -> bool:
-        """Whether C++ brings an argument here by itself: all but arrays of other clients and of
-        memories other than the devices' own."""
+        """Whether C++ moves an argument here by itself: every argument except arrays of other
+        clients, and arrays in other memories than the devices' own."""
         if type(x) is KeyArray:
             x = x._base
         if type(x) is not ArrayImpl or x._sharding is self.sharding:
@@ -64,7 +64,7 @@ _PLACEMENTS: dict[Any, Placement] = {}
 
 
 def placement_of(sharding: Any) -> Placement:
-    """The placement of arrays that have a sharding, or that are put on a device.
+    """The placement of arrays with a sharding.
 
     Raises: NotImplementedError where it has several devices.
     """
@@ -75,7 +75,7 @@ def placement_of(sharding: Any) -> Placement:
             raise NotImplementedError(
                 f"programs run on one device, but an array lies on {len(devices)} devices: "
                 f"{sharding}. Move it to one device with device_put first")
-        own = binding.single_device_sharding(devices[0])     # whatever the memory of the argument
+        own = binding.single_device_sharding(devices[0])     # in the device's own memory
         made = _PLACEMENTS.setdefault(own, Placement(devices, own))
         found = _PLACEMENTS.setdefault(sharding, made)
     return found
@@ -102,14 +102,15 @@ def placement(args: Sequence[Any], function: str,
 
     Args:
       args: flat arguments of any kind.
-      function: what users call the program, for errors.
-      names: gives what they call the arguments.
-      read: says which arguments the program reads; the others do not count. None for all.
-      told: the shardings that `jit` was told, of arguments and of results.
-      named: meshes that the program names.
+      function: name of the program, for errors.
+      names: returns the names of the arguments, for errors; None where they have none.
+      read: returns for each argument whether the program reads it; others do not count. None means
+        that it reads all.
+      told: the shardings that `jit` was given for arguments and for results, or None.
+      named: axes of the meshes that the program names.
     Returns: the placement, a `Spread` where it has several devices, and whether results are
       committed there.
-    Raises: ValueError where two are committed to different devices.
+    Raises: ValueError where two arguments are committed to different devices.
     """
     first: Any = None
     at = -1
@@ -119,7 +120,7 @@ def placement(args: Sequence[Any], function: str,
             return found, True
     for i, x in enumerate(args):
         if type(x) is ArrayImpl and not x._committed:
-            continue                             # most arrays
+            continue                             # most arrays are not committed
         sharding = commitment(x)
         if sharding is None or not (read is None or read()[i]):
             continue
@@ -138,8 +139,8 @@ def placement(args: Sequence[Any], function: str,
 
 def _on_several(args: Sequence[Any], function: str, names: Any, read: Any, told: Any, named: Any
                 ) -> Any:
-    """The placement that shardings, meshes of the program or the mesh in context ask for; None
-    where they ask for none, or arguments are committed to one device in spite of the context."""
+    """The placement that follows from shardings, meshes of the program or the mesh in context; None
+    where none follows, or where arguments are committed to one device in spite of the context."""
     from ..sharding.context import context_mesh
     from ..sharding.spread import spread
 
@@ -154,8 +155,8 @@ def _on_several(args: Sequence[Any], function: str, names: Any, read: Any, told:
 
 
 def captured_on_several(captures: Sequence[Any]) -> Sequence[Any]:
-    """What a function captured, where an array on several devices is among it; else nothing: the
-    program of a function on one device is where its arguments are."""
+    """The captures of a function, if an array on several devices is among them; else none, because
+    a program on one device runs where its arguments are."""
     return captures if any([
         (sharding := commitment(x)) is not None
         and type(sharding) is not binding.SingleDeviceSharding for x in captures]) else ()

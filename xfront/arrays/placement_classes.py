@@ -1,8 +1,8 @@
-"""What type checkers know of `xfront.Device` and of the classes of shardings.
+"""The class `xfront.Device` and the classes of shardings for type checkers.
 
-The classes themselves are written in C++, and what users see of shardings is attached to them in
-`sharding/named.py`; no checker sees either. This file is never imported: `binding/classes.py` names
-it to type checkers alone, and a test compares it with the classes that run.
+The classes themselves are written in C++, and `sharding/named.py` attaches methods to shardings; no
+checker sees either. This file is never imported: `binding/classes.py` names it to type checkers
+alone, and a test compares it with the classes that run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Indices = Mapping["Device", tuple[slice, ...]]
 
 
 class Device:
-    """One device of one process: a CPU, a GPU, a core of a TPU."""
+    """One device of one process: a CPU, a GPU, or a core of a TPU."""
 
     @property
     def id(self) -> int: ...
@@ -43,7 +43,7 @@ class Device:
 
 
 class Sharding:
-    """Where the parts of an array lie."""
+    """The devices on which the parts of an array lie."""
 
     _memory_kind: str | None
 
@@ -71,7 +71,7 @@ class Sharding:
 
 
 class SingleDeviceSharding(Sharding):
-    """All of an array on one device."""
+    """A sharding with the whole array on one device."""
 
     _device: Device
 
@@ -79,7 +79,7 @@ class SingleDeviceSharding(Sharding):
 
 
 class NamedSharding(Sharding):
-    """Dimensions divided over the axes of a mesh."""
+    """A sharding that divides dimensions over the axes of a mesh."""
 
     def __init__(self, mesh: Mesh | AbstractMesh, spec: PartitionSpec,
                  memory_kind: str | None = None) -> None: ...

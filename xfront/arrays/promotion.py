@@ -1,11 +1,11 @@
-"""Promotion: the dtype that values of different dtypes are converted to.
+"""Promotion: the dtype to which values of different dtypes are converted.
 
-Types form a lattice: `bool` below the weak integers (`int*`: what a Python scalar is), these below
-every integer dtype, integers below the weak floats (`float*`), and so on. Values meet at the least
-type above all of theirs. A weak type is a node of its own kind whatever its width; where values
-meet at a weak node the result is weak, in the default dtype of the kind. In the mode "strict" only
-weak values adapt, as far as the user's own operands go. Tables are memoised; 64-bit mode and the
-mode of promotion are part of the key.
+Types form a lattice: `bool` is below the weak integers (`int*`, the type of a Python int), these
+are below every integer dtype, integers below the weak floats (`float*`), and so on. Values meet at
+the least type that is above the types of all. All weak types of a kind are one node, whatever their
+width; where values meet at a weak node, the result is weak and has the default dtype of the kind.
+In the mode "strict" only weak values adapt; it holds for the user's own operands. Tables are
+memoised; 64-bit mode and the mode of promotion are part of the key.
 """
 # hot: benchmarks/trace.py
 
@@ -50,7 +50,7 @@ _INTS = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64
 _FLOATS = ("bfloat16", "float16", "float32", "float64")
 _COMPLEX = ("complex64", "complex128")
 
-# Each type and those right above it.
+# Each type and the types directly above it.
 _STANDARD = {
     "bool": ("int*",),
     "int*": ("uint8", "int8", *_NARROW_INTS),
@@ -72,7 +72,7 @@ _STANDARD = {
     "complex128": (),
     **{name: () for name in (*_NARROW_INTS, *_NARROW_FLOATS)},
 }
-# The strict mode: a dtype meets only itself; weak types adapt to dtypes of their kind and above.
+# In the strict mode a dtype meets only itself; weak types adapt to dtypes of their kind and above.
 _STRICT = {
     **{name: () for name in _STANDARD},
     "int*": ("float*", *_INTS, *_NARROW_INTS),
@@ -106,7 +106,7 @@ _memo: dict[tuple, tuple[np.dtype, bool]] = {}
 
 
 def dtype_kind(dtype: np.dtype) -> str:
-    """Letter of a dtype's kind: b, i, u, f or c, also for dtypes that NumPy does not know."""
+    """The letter of a dtype's kind: b, i, u, f or c, also for dtypes that NumPy does not know."""
     if dtype.kind != "V":
         return dtype.kind
     name = dtype.name
@@ -126,7 +126,7 @@ def _node(dtype: np.dtype, weak: bool) -> str:
 def join(types: Iterable[tuple[np.dtype, bool]], mode: str = "standard") -> str:
     """The node at which types (dtype, weak) meet: a dtype's name, or `int*`, `float*`, `complex*`.
 
-    Raises TypePromotionError where there is none.
+    Raises: TypePromotionError where there is none.
     """
     above = _ABOVE[mode]
     nodes = {_node(dtype, weak) for dtype, weak in types}
@@ -170,16 +170,17 @@ def _resolve(
 
 
 def dtype_named(name: str) -> np.dtype:
-    """The NumPy dtype of a name, those of ml_dtypes included."""
+    """The NumPy dtype with a name, which may be that of a dtype of ml_dtypes."""
     return np.dtype(getattr(ml_dtypes, name, name) if name not in ("finfo", "iinfo") else name)
 
 
 def promote(d1: np.dtype, w1: bool, d2: np.dtype, w2: bool) -> tuple[np.dtype, bool]:
-    """Dtype and weakness at which two values meet.
+    """The dtype and weakness at which two values meet.
 
     Args:
-      d1, d2: NumPy dtypes; w1, w2: whether the values are weakly typed.
-    Returns: (dtype, weak), 64-bit dtypes only in 64-bit mode.
+      d1, d2: NumPy dtypes of the values.
+      w1, w2: whether the values are weakly typed.
+    Returns: (dtype, weak); dtypes of 64 bits only in 64-bit mode.
     Raises: TypePromotionError where they do not meet.
     Source: JAX's documentation, "Type promotion semantics".
     """
@@ -192,12 +193,13 @@ def promote(d1: np.dtype, w1: bool, d2: np.dtype, w2: bool) -> tuple[np.dtype, b
 
 
 def promote_all(name: str, types: Iterable[tuple[np.dtype, bool]]) -> tuple[np.dtype, bool]:
-    """Dtype and weakness at which any number of (dtype, weak) meet; as `promote`, together rather
-    than pair by pair. ValueError without any.
+    """The dtype and weakness at which any number of values meet, all together.
 
     Args:
-      name: of the function whose operands they are. Strict promotion holds where the user called
-        it, not for what another function of ours does with it.
+      name: name of the function whose operands they are. Strict promotion holds where the user
+        called it, not where another function of the library did.
+      types: a pair (dtype, weak) for each value.
+    Raises: ValueError without values; TypePromotionError where they do not meet.
     """
     given = tuple(types)
     x64, mode = x64_state.value, mode_state.value
@@ -212,5 +214,5 @@ def promote_all(name: str, types: Iterable[tuple[np.dtype, bool]]) -> tuple[np.d
         except TypePromotionError:
             if mode == "standard" or users_own(name):
                 raise
-            found = _resolve(given, x64, "standard")   # not kept: the user's own are refused
+            found = _resolve(given, x64, "standard")   # not memoised: users' operands are refused
         return found

@@ -1,6 +1,7 @@
-"""Mutable references as values: `Ref` and its type. Reading and writing is in `xfront/ref.py`.
+"""Mutable references as values: `Ref` and its type; `xfront/ref.py` reads and writes them.
 
-Outside traces a Ref holds an array, which a write replaces; in a trace, a tracer of reference type.
+Outside traces a Ref holds an array, which a write replaces; in a trace it holds a tracer of
+reference type.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .keys import key_dtype
 
 
 class AbstractRef:
-    """The type of a reference; `inner_aval` is that of what it refers to.
+    """The type of a reference; `inner_aval` is the type of its content.
 
     >>> xfront.ref.AbstractRef(xfront.typeof(jnp.ones(2))).inner_aval
     ShapedArray(float32[2])
@@ -38,7 +39,7 @@ class AbstractRef:
 
     @property
     def ir(self) -> TensorType:
-        """In the IR."""
+        """The type in the IR."""
         dtype = self.inner_aval.dtype
         of = dtype.ir if hasattr(dtype, "ir") else from_numpy(dtype)
         return tensor(self.inner_aval.shape, ref_dtype(of))
@@ -48,7 +49,7 @@ class AbstractRef:
         return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
 
     def update(self, weak_type: bool | None = None, **changes: Any) -> AbstractRef:
-        """The type of references to another type; a reference is never weak."""
+        """The type of references to content with other fields; references are never weak."""
         if weak_type:
             raise TypeError("the type of a reference is not weak")
         return AbstractRef(self.inner_aval.update(**changes))
@@ -66,9 +67,9 @@ class AbstractRef:
 class Ref:
     """A mutable reference to an array; made by `new_ref`.
 
-    `ref[...]` reads, `ref[index] = x` writes and `ref[index] += x` adds; `jax.freeze(ref)` gives
-    the array and ends its use. Indices are those of arrays, without boolean masks. What is written
-    has the shape and the dtype of its place; Python's numbers take the dtype.
+    `ref[...]` reads, `ref[index] = x` writes and `ref[index] += x` adds; `jax.freeze(ref)` returns
+    the array and ends the use of the reference. Indices are those of arrays, without boolean masks.
+    A written value must have the shape and the dtype of its place; Python's numbers take the dtype.
 
     >>> ref = xfront.new_ref(jnp.array([1., 2.]))
     >>> ref[0] += 5
@@ -81,11 +82,11 @@ class Ref:
     def __init__(self, held: Any) -> None:
         self.held, self.is_frozen = held, False  # an array, or a tracer of reference type
 
-    # --- what is known -------------------------------------------------------------------
+    # --- type ----------------------------------------------------------------------------
 
     @property
     def aval(self) -> AbstractRef:
-        """Its type."""
+        """The type of the reference."""
         if is_traced(self):
             content = content_type(self.held.value.type)
             dtype = content.dtype
@@ -137,14 +138,14 @@ class Ref:
         _does[0].add(self, index, value)
 
     def refuse_frozen(self, name: str) -> None:
-        """Raise ValueError where `freeze` has ended its use."""
+        """Raise ValueError where `freeze` has ended the use of the reference."""
         if self.is_frozen:
             raise ValueError(f"{name}: the reference was frozen; use the array that freeze "
                              "returned")
 
 
 class Does(NamedTuple):
-    """The functions of the module that makes references."""
+    """The functions that read and write references."""
 
     read: Callable[[Ref, Any], Any]
     exchange: Callable[[Ref, Any, Any, str], Any]
@@ -165,5 +166,5 @@ def is_traced(ref: Ref) -> bool:
 
 
 def content_type(type: TensorType) -> TensorType:
-    """The type of what a reference of this type refers to."""
+    """The type of the content of references of this type."""
     return type.with_dtype(referred(type.dtype))

@@ -1,8 +1,8 @@
-"""The rows of an array, as `for row in x` and `a, b = x` give them.
+"""The rows of an array, for `for row in x` and `a, b = x`.
 
-Each row is put from the host by itself, beside the original. Once many numbers (or short rows) have
-been read, a program takes several rows apart at once. That takes half the time, but compiling the
-program takes as long as reading tens of thousands of rows.
+Each row is copied from the host to the device of the array. Once many numbers (or short rows) have
+been read, a program makes several rows at once. That takes half the time, but the program takes as
+long to compile as tens of thousands of rows take to read.
 """
 
 # hot: benchmarks/eager.py
@@ -17,12 +17,12 @@ from .abstract import AbstractArray
 
 AT_ONCE = 16
 ENOUGH = 2 ** 15
-"""Rows of one type after which the next are taken apart by a program."""
+"""The number of rows of one type after which a program makes the next ones."""
 MOST_ELEMENTS = 4
-"""Of a row: programs of larger ones run on another thread, which takes as long as their copies."""
+"""The most elements of a row: programs of larger rows use another thread, which saves no time."""
 
 Kind = tuple[AbstractArray, Any]
-"""Type of a row and where it lies."""
+"""The type of a row, and its sharding."""
 
 _read: dict[Kind, int] = {}
 _programs: dict[Kind, Any] = {}
@@ -31,7 +31,7 @@ _programs: dict[Kind, Any] = {}
 def rows(x: binding.ArrayImpl) -> Iterator[binding.ArrayImpl]:
     """The rows of an array on one device, one after the other.
 
-    They are copies: a row must neither keep the whole alive nor change when that is donated.
+    The rows are copies: a row must neither keep the array alive nor change when that is donated.
     """
     value, sharding, committed = binding.to_numpy(x), x._sharding, x._committed
     aval = AbstractArray(value.shape[1:], value.dtype, x.aval.weak_type)
@@ -51,7 +51,7 @@ def rows(x: binding.ArrayImpl) -> Iterator[binding.ArrayImpl]:
 
 
 def _program(kind: Kind) -> Any:
-    """What takes rows of a type apart; None where too few have been read."""
+    """The program that makes rows of a type; None where too few of them have been read."""
     found = _programs.get(kind)
     if found is None and _read.get(kind, 0) >= ENOUGH:
         found = _programs[kind] = _compiled(kind[0])
@@ -59,8 +59,7 @@ def _program(kind: Kind) -> Any:
 
 
 def _compiled(aval: AbstractArray) -> Any:
-    """The program of the default device: rows of `aval`, AT_ONCE of them on top of each other, as
-    as many arrays."""
+    """The program on the default device from AT_ONCE stacked rows to as many arrays."""
     from xfront_ir import ops  # most processes have no such program
     from xfront_ir.builder import Builder
     from xfront_ir.dtypes import from_numpy

@@ -1,9 +1,9 @@
-"""Where xfront meets jaxlib: the one folder of this package that touches it.
+"""The only folder of this package that uses jaxlib.
 
-Holds the process-wide states that jaxlib's C++ wants, the guard against the real jax, placement on
-one device, arrays to and from NumPy, compiled front doors (`make_pjit`) and the hooks that put
-methods on jaxlib's classes. What differs between jaxlib versions is asked by feature, here. Clients
-are made by `lowering.clients`, on first use.
+It has the process-wide states that jaxlib's C++ needs, the guard against the real jax, placement on
+one device, arrays to and from NumPy, compiled front doors (`make_pjit`) and the hooks that attach
+methods to jaxlib's classes. Differences between jaxlib's versions are found here, by features.
+`lowering.clients` makes clients, on first use.
 """
 
 from ..abstract import AbstractArray

@@ -1,4 +1,4 @@
-"""Arrays to and from NumPy and between devices."""
+"""Moves arrays to and from NumPy and between devices."""
 # hot: benchmarks/eager.py
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _EXTENDED = frozenset(
 
 
 moved_between_processes: list[Callable[[ArrayImpl, Any], ArrayImpl]] = []
-"""Moves an array of several processes to another sharding of the same devices: filled
-with sharding/moving.py, which compiles a program for it, where processes join."""
+"""The function that moves an array of several processes to another sharding of the same devices.
+Where processes join, it is set to that of sharding/moving.py, which compiles a program for it."""
 
 
 def canonical_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype that arrays get: 64-bit ones become 32-bit unless 64-bit mode is on."""
+    """The dtype of arrays for `dtype`: 64-bit dtypes become 32-bit unless 64-bit mode is on."""
     return dtype if x64_state.value else _64_TO_32.get(dtype, dtype)
 
 
@@ -64,8 +64,11 @@ def scalar_dtype(kind: type) -> np.dtype:
 
 def host_array(x: Any) -> np.ndarray:
     """A NumPy array of a dtype and byte order that devices hold, from a NumPy array, a scalar or
-    a nested list. TypeError for text, objects and dates; OverflowError for a Python integer that
-    does not fit."""
+    a nested list.
+
+    Raises: TypeError for text, objects and dates; OverflowError for a Python integer that does not
+      fit.
+    """
     kind = type(x)
     if kind in WEAK_SCALARS:
         return np.asarray(x, dtype=_SCALAR_DTYPES[x64_state.value][kind])
@@ -85,11 +88,12 @@ def put(x: Any, device: Any = None, weak: bool = False, copy: bool = True,
     """An array from a NumPy array, scalar, nested list or array.
 
     Args:
-      x: the value; 64-bit types become 32-bit unless 64-bit mode is on, any byte order will do.
-      device: a device or a sharding; None for the default device, uncommitted.
-      weak: make it weakly typed.
-      copy: False lets the array alias NumPy memory that nobody writes to again.
-      committed: whether operations must run where `device` says.
+      x: the value, in any byte order; 64-bit dtypes become 32-bit unless 64-bit mode is on.
+      device: a device or a sharding; None means the default device, uncommitted.
+      weak: whether the array is weakly typed.
+      copy: whether NumPy memory is copied; with False the array may share it, and it must not be
+        written to again.
+      committed: whether the array is committed to `device`.
     Raises: RuntimeError for a deleted array; TypeError for dtypes that devices do not hold;
       OverflowError for a Python integer that does not fit its dtype.
     """
@@ -113,7 +117,7 @@ def put(x: Any, device: Any = None, weak: bool = False, copy: bool = True,
 
 
 def put_explicitly(x: Any, device: Any, weak: bool = False) -> ArrayImpl:
-    """As `put`, for a user who asked for the transfer: guards see it as an explicit one."""
+    """As `put`, for a transfer that the user asked for: transfer guards count it as explicit."""
     if not guarded:
         return put(x, device, weak)
     with asked_for("explicit_device_put"):
@@ -121,15 +125,15 @@ def put_explicitly(x: Any, device: Any, weak: bool = False) -> ArrayImpl:
 
 
 def put_copy(aval: AbstractArray, sharding: Any, value: np.ndarray, committed: bool) -> ArrayImpl:
-    """A copy of a NumPy array of that type on one device."""
+    """A copy of a NumPy array of type `aval` on one device."""
     return cpp.batched_device_put(
         aval, sharding, [value], [sharding._device], committed, True, _ZERO_COPY, True
     )
 
 
 def sharding_of(device: Any) -> Any:
-    """The sharding of an array, or the one that a device or sharding stands for; ValueError for
-    anything else."""
+    """The sharding of arrays on a device, or the sharding itself. Raises: ValueError for any other
+    value."""
     if isinstance(device, Sharding):
         return device
     if isinstance(device, ArrayImpl):
@@ -141,7 +145,7 @@ def sharding_of(device: Any) -> Any:
 
 
 def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = True) -> ArrayImpl:
-    """An array placed as a sharding says, from a NumPy array or an array anywhere."""
+    """An array placed as a sharding says, from a NumPy array or an array on any devices."""
     if isinstance(x, ArrayImpl):
         if x._sharding == sharding and not x.is_deleted():
             return x if x._committed == committed else rewrap(x, committed=committed)
@@ -169,14 +173,14 @@ def _not_ours(sharding: Any) -> ValueError:
 
 def put_parts(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray],
               weak: bool = False, committed: bool = True) -> ArrayImpl:
-    """An array of that shape of copies of the part for each device of this process."""
+    """An array of `shape`, made of copies of the part for each device of this process."""
     copies = dict(zip(parts, _aligned_copies(list(parts.values())), strict=True))
     return _put_given(shape, sharding, copies, weak, committed, copy=False)
 
 
 def _aligned_copies(parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Copies in memory that the CPU's client takes as it is: one piece, whose pages are large where
-    the system has such, and which is not given back and asked for again at each call."""
+    """Copies in aligned memory, which the CPU's client uses without another copy. It is one piece,
+    with large pages where the system has them, and is not freed and allocated at each call."""
     sizes = [-(-x.nbytes // 64) * 64 for x in parts]
     raw = np.empty(sum(sizes) + 64, np.uint8)
     start = -raw.ctypes.data % 64
@@ -191,8 +195,8 @@ def _aligned_copies(parts: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 def _put_given(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray], weak: bool,
                committed: bool, copy: bool) -> ArrayImpl:
-    """An array of these parts. C++ fails on memory that is given twice, unless the sharding is a
-    fully replicated one."""
+    """An array of these parts. C++ fails where two parts share memory, unless the sharding is fully
+    replicated."""
     client()                                     # jaxlib is primed before its first array
     given = list(parts.values())
     aval = AbstractArray(shape, given[0].dtype, weak).placed(sharding)
@@ -212,24 +216,26 @@ def _move(x: ArrayImpl, sharding: Any, committed: bool, copy: bool = False) -> A
 
 
 def copy_array(x: ArrayImpl) -> ArrayImpl:
-    """The same value in memory of its own, beside the original."""
+    """A copy of an array in memory of its own, on the same devices."""
     if not guarded:
         return _move(x, x._sharding, x._committed, copy=True)
-    with asked_for("device_to_device", guards.TransferGuardLevel.ALLOW):  # it stays on its device
+    with asked_for("device_to_device", guards.TransferGuardLevel.ALLOW):  # it leaves no device
         return _move(x, x._sharding, x._committed, copy=True)
 
 
 def deleted_error(x: ArrayImpl) -> RuntimeError:
-    """What using a deleted or donated array raises."""
+    """The error for the use of a deleted or donated array."""
     return RuntimeError(
         f"Array has been deleted, or donated to a computation; it was {x.aval.str_short()}"
     )
 
 
 def to_numpy(x: ArrayImpl) -> np.ndarray:
-    """The value on the host as a read-only NumPy array; waits for it. On CPU without a copy,
-    elsewhere the copy is kept with the array. RuntimeError where it was deleted or lies partly
-    on devices of other processes."""
+    """The value on the host as a read-only NumPy array, after waiting for it.
+
+    On CPU it is no copy; on other platforms the copy is kept with the array. Raises: RuntimeError
+    where the array was deleted or lies partly on devices of other processes.
+    """
     kept = x._npy_value
     if kept is not None:
         return kept
@@ -269,8 +275,8 @@ _wait = ArrayImpl.block_until_ready
 
 
 def wait(x: ArrayImpl) -> None:
-    """Wait until the value is there. Raises: the error of the computation that was to give it, by
-    the names of processes that were lost."""
+    """Wait until the value is computed. Raises: the error of its computation, which names processes
+    that were lost."""
     try:
         _wait(x)
     except (RuntimeError, ValueError) as e:
@@ -281,8 +287,8 @@ def wait(x: ArrayImpl) -> None:
 
 
 def of_processes(error: BaseException) -> BaseException:
-    """The error that names the processes whose end made a computation fail; others as they are."""
-    from lowering import clients  # late: errors alone need it
+    """The error that names processes whose end made a computation fail; others unchanged."""
+    from lowering import clients  # late: only errors need it
 
     here = clients.processes()
     return error if here is None else here.named(error)
@@ -302,8 +308,8 @@ _HANDLERS: dict[tuple, Callable[[Any], ArrayImpl]] = {}
 def result_handler(
     aval: AbstractArray, sharding: Any, committed: bool = False
 ) -> Callable[[Any], ArrayImpl]:
-    """A C++ function that makes an array of this type and placement of one array, or assembles a
-    list of one-device arrays. The type is believed, not checked."""
+    """A C++ function that makes an array of this type and sharding from one array, or from a list
+    of arrays on one device each. It does not check their types."""
     key = (aval, sharding, committed)
     found = _HANDLERS.get(key)
     if found is None:
@@ -316,6 +322,6 @@ def result_handler(
 
 
 def rewrap(x: ArrayImpl, weak: bool | None = None, committed: bool | None = None) -> ArrayImpl:
-    """The same buffer as an array of another weakness or commitment; None keeps either."""
+    """The same buffer as an array with another weakness or commitment; None keeps it."""
     aval = x.aval if weak is None else x.aval.update(weak_type=weak)
     return result_handler(aval, x._sharding, x._committed if committed is None else committed)(x)

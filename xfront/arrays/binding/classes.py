@@ -43,7 +43,7 @@ def jaxlib_version() -> str:
 
 
 def _let_go(*_: object) -> None:
-    """What C++ lets go of without the interpreter's lock waits until it is told to give it back."""
+    """Free the objects that C++ has dropped without the interpreter's lock and still keeps."""
     cpp.collect_garbage()
 
 

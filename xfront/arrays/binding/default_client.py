@@ -1,4 +1,4 @@
-"""The client of the default platform, the priming of jaxlib for it, and where new arrays go."""
+"""The client of the default platform, the priming of jaxlib for it, and the default device."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _JAX_NAMES = (
 
 
 def prime(client: Any) -> None:
-    """Fill the slots of C++ that it would fill by importing jax: once per process, before any
-    array is read back. The stand-in modules are visible only while this runs."""
+    """Fill the slots that C++ would fill by importing jax, once per process, before any array is
+    read. The stand-in modules are visible only while this function runs."""
     with _prime_lock:
         if _primed:
             return
@@ -65,8 +65,8 @@ def prime(client: Any) -> None:
 
 
 def prime_specs() -> None:
-    """Fill the slot of C++ for the check of partition specs, which shardings of abstract meshes
-    need before there is a client."""
+    """Fill C++'s slot for the check of partition specs, which shardings on abstract meshes need
+    before there is a client."""
     with _prime_lock:
         names = ("jax", "jax._src", "jax._src.named_sharding")
         before = {name: sys.modules[name] for name in names if name in sys.modules}
@@ -92,19 +92,19 @@ def _fill_spec_slot(devices: Any) -> None:
 
 
 def _accept(mesh: Any, spec: Any) -> None:
-    """Check of partition specs until `set_check_pspec` gives a stricter one."""
+    """The check of partition specs until `set_check_pspec` sets a stricter one: it accepts all."""
 
 
 _check_pspec: list[Callable[[Any, Any], None]] = [_accept]
 
 
 def check_pspec(mesh: Any, spec: Any) -> None:
-    """What C++ calls whenever a `NamedSharding` is made; it raises to refuse."""
+    """Called from C++ whenever a `NamedSharding` is made; it raises to refuse the spec."""
     _check_pspec[0](mesh, spec)
 
 
 def set_check_pspec(check: Callable[[Any, Any], None]) -> None:
-    """Have `check(mesh, spec)` called whenever a `NamedSharding` is made; it raises to refuse."""
+    """Have `check(mesh, spec)` called whenever a `NamedSharding` is made; it may raise."""
     _check_pspec[0] = check
 
 
@@ -112,7 +112,7 @@ _client: list[Any] = []
 
 
 def client() -> Any:
-    """The client of the default platform; made, and jaxlib primed, at the first call."""
+    """The client of the default platform. The first call makes it and primes jaxlib."""
     if not _client:
         from lowering import clients  # late: `import xfront` makes no client
 
@@ -126,7 +126,7 @@ _DEFAULT: list[SingleDeviceSharding] = []
 
 
 def default_sharding() -> SingleDeviceSharding:
-    """Where new arrays go: the option `default_device`, else the client's first device."""
+    """The sharding of new arrays: the option `default_device`, else the client's first device."""
     chosen = default_device_state.value
     if chosen is None:
         if not _DEFAULT:
@@ -154,5 +154,5 @@ copyreg.pickle(Device, lambda d: (_device_of, (d.platform, d.id)))
 
 
 def default_device() -> Device:
-    """The device where new arrays go."""
+    """The device of new arrays."""
     return default_sharding()._device

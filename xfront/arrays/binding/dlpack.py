@@ -1,4 +1,4 @@
-"""Arrays to and from other libraries, through DLPack."""
+"""Shares arrays with other libraries through DLPack."""
 
 from __future__ import annotations
 
@@ -20,9 +20,15 @@ def to_dlpack(x: ArrayImpl, stream: Any = None, max_version: tuple | None = None
 
 
 def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> ArrayImpl:
-    """An array over the memory of an object that speaks DLPack, copied where it is not aligned or
-    where `copy` is True; with `copy=False` a copy that is needed raises. A device or sharding that
-    is given commits it."""
+    """An array over the memory of an object with `__dlpack__`.
+
+    Args:
+      x: the object.
+      device: a device or sharding to which the array is committed; None leaves it uncommitted where
+        the memory is.
+      copy: whether the memory is copied; None copies memory that is not aligned, and False raises
+        where a copy is needed.
+    """
     committed = device is not None
     wanted = sharding_of(device) if committed else default_sharding()
     device = wanted._device
@@ -37,7 +43,7 @@ def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> ArrayIm
         if copy is not False:
             raise
         raise ValueError(f"from_dlpack: copy=False, but a copy is needed: {error}") from None
-    # C++ may have had no type to give; a transfer through the C++ sharding has the right one
+    # the array of C++ may have no type; a transfer through the C++ sharding has the right one
     aval = AbstractArray(made.aval.shape, made.aval.dtype)
     made = result_handler(aval, sharding, committed)(made)
     if sharding != wanted:

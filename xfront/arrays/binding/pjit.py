@@ -14,7 +14,7 @@ from .classes import ArrayImpl, cpp, pytree
 
 
 class FastPath(NamedTuple):
-    """What C++ needs to run a call without Python: see `fastpath`."""
+    """The record that C++ needs to run a call without Python: see `fastpath`."""
 
     xla_executable: Any
     out_pytree_def: Any
@@ -43,10 +43,10 @@ def fastpath(
     Args:
       executable: the loaded executable; its arguments are `const_args`, then the kept arguments.
       out_tree: structure of the result, from the dispatch registry.
-      in_shardings, in_layouts: of kept arguments only; a layout of None is the default one.
+      in_shardings, in_layouts: one entry per kept argument; a layout of None is the default one.
       out_shardings, out_avals, out_committed: one entry per flat output.
-      kept: for `const_args` and every flat argument, whether the executable takes it.
-      const_args: arrays passed in front of the arguments at every call.
+      kept: for each of `const_args` and each flat argument, whether the executable takes it.
+      const_args: arrays that are passed before the arguments at every call.
     """
     layouts = [None] * len(in_shardings) if in_layouts is None else list(in_layouts)
     return FastPath(
@@ -63,7 +63,7 @@ def make_registry() -> Any:
     )  # fmt: skip
 
 
-# The trees of the C++ dispatcher: the users' registry and, as nodes, what only we take apart.
+# The trees of the C++ dispatcher: the users' registry, and nodes that only front doors take apart.
 dispatch_registry = make_registry()
 dispatch_registry.__name__, dispatch_registry.__module__ = "dispatch_registry", __name__
 
@@ -90,16 +90,16 @@ def make_pjit(
     """A function whose known signatures run in C++; new ones go to `cache_miss`.
 
     Args:
-      name: for profiles and its repr.
-      fun: the Python function: its lifetime bounds the cached entries', and it runs where jit is
-        disabled.
-      cache_miss: called with the caller's arguments; gives (result, FastPath or None, whether to
-        forget this entry). If it raises, the function's entries are dropped, so that no signature
-        is left on the slow path.
-      static_argnums, static_argnames: arguments compared by `==` and hash.
-      donate_argnums, donate_argnames, global_cache_key: part of the key, with `cache_miss`'s
-        kind of front door in `global_cache_key`: two functions of one `fun` whose keys agree
-        share their entries.
+      name: name of the function, for profiles and its repr.
+      fun: the Python function, which runs where jit is disabled; cached entries live no longer than
+        it does.
+      cache_miss: function that is called with the caller's arguments and returns (result, FastPath
+        or None, whether to forget this entry). If it raises, the function's entries are dropped, so
+        that no signature stays on the slow path.
+      static_argnums, static_argnames: arguments that are compared by `==` and hash.
+      donate_argnums, donate_argnames, global_cache_key: parts of the key. Two functions of one
+        `fun` with equal keys share their entries, so `global_cache_key` has the kind of front door.
+      shard_arg: function that C++ calls to move an argument that it cannot move itself.
     """
     made: Any = None
 
@@ -134,8 +134,8 @@ def clear_pjit_caches() -> None:
 
 
 def weakly_referenced(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """`fun` itself, or a function that calls it where it cannot be referenced weakly (a ufunc,
-    a callable with slots): C++ needs that."""
+    """`fun` itself, or a function that calls it where it has no weak references, which C++ needs (a
+    ufunc, a callable with slots)."""
     try:
         weakref.ref(fun)
         return fun

@@ -1,4 +1,4 @@
-"""The placement on one device: one object for each, with the methods that C++ leaves to Python."""
+"""Shardings on one device, one object for each, with the methods that C++ leaves to Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SINGLE: dict[tuple, SingleDeviceSharding] = {}
 
 
 def single_device_sharding(device: Device, memory_kind: str | None = None) -> SingleDeviceSharding:
-    """The placement on one device, one object per device and memory kind."""
+    """The sharding on one device; there is one object for each device and memory kind."""
     try:
         return _SINGLE[device, memory_kind]
     except KeyError:
@@ -43,7 +43,7 @@ def _same_placement(a: SingleDeviceSharding, b: Any) -> bool:
 
 
 def _whole(sharding: SingleDeviceSharding, shape: Sequence[int]) -> dict[Device, tuple]:
-    """Device to the indices of the global array that it holds: here all of them."""
+    """A dict from the device to the indices of the part that it holds, which is the whole array."""
     return {sharding._device: (slice(None),) * len(shape)}
 
 
@@ -53,7 +53,7 @@ def _addressable(sharding: SingleDeviceSharding) -> set[Device]:
 
 
 def _is_equivalent(sharding: SingleDeviceSharding, other: Any, ndim: int) -> bool:
-    """True where both place an array of `ndim` axes alike."""
+    """Whether both shardings place an array of `ndim` axes alike."""
     return (
         sharding.memory_kind == other.memory_kind
         and len(other.device_set) == 1
@@ -62,7 +62,7 @@ def _is_equivalent(sharding: SingleDeviceSharding, other: Any, ndim: int) -> boo
 
 
 def _with_memory_kind(sharding: SingleDeviceSharding, kind: str) -> SingleDeviceSharding:
-    """The same device, in another of its memories."""
+    """The sharding on the same device in another of its memories."""
     return single_device_sharding(sharding._device, kind)
 
 

@@ -1,4 +1,4 @@
-"""The states that jaxlib's C++ reads: options with thread-local override, guards of transfers."""
+"""The states that jaxlib's C++ reads: options with thread-local overrides, and transfer guards."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ TRACE_STATES: list[str] = []
 
 
 def make_state(name: str, value: object, jit_key: bool = True, trace_key: bool = True) -> Config:
-    """A process-wide option with thread-local override; a `jit_key` one is part of the key of
-    every compiled front door and, with `trace_key`, of `trace_context()`. It is never freed: one
-    per option."""
+    """A process-wide option with a thread-local override.
+
+    With `jit_key` it is part of the key of every compiled front door, and with `trace_key` of
+    `trace_context()`. It is never freed, so make one per option.
+    """
     if jit_key and trace_key:
         TRACE_STATES.append(name)
     return Config(name, value, include_in_jit_key=jit_key,
@@ -43,12 +45,12 @@ def set_transfer_guard(field: str, level: str | None, local: bool) -> None:
 
 
 guarded: list[str] = []
-"""Empty until a guard is set: what follows costs nothing to those who set none."""
+"""Empty until a guard is set, so that the check costs nothing without guards."""
 
 
 class asked_for:
-    """Transfers inside are explicit (`explicit_device_put`, `explicit_device_get`), or whatever a
-    field of the guards is to be meanwhile."""
+    """A context in which a field of the guards has another value, for instance one in which
+    transfers are explicit (`explicit_device_put`, `explicit_device_get`)."""
 
     __slots__ = ("before", "field", "state", "value")
 
@@ -64,7 +66,7 @@ class asked_for:
 
 
 def set_garbage_guard(level: str | None, local: bool) -> None:
-    """What the collection of an array by the cyclic collector does: `allow`, `log` or `fatal`."""
+    """Set what happens when the cyclic collector frees an array: `allow`, `log` or `fatal`."""
     state = guards.thread_local_state() if local else guards.global_state()
     levels = guards.GarbageCollectionGuardLevel
     state.garbage_collect_array = None if level is None else getattr(levels, level.upper())
