@@ -26,6 +26,7 @@ from .arrays.arguments import only
 from .arrays.dispatch import Program
 from .arrays.formats import Format, default_layout
 from .arrays.placement import Placement, Promised, commitment, placement_of
+from .arrays.refs import Ref
 from .on_demand import above
 from .on_demand import shown as _shown
 from .structs import ShapeDtypeStruct, shape_struct, struct_kind
@@ -93,13 +94,13 @@ class ClosedProgram:
 
 
 def typeof(x: ArrayLike) -> Any:
-    """Shape, dtype and weakness of an array, traced or not, or of a number. Raises: TypeError for
-    any other value.
+    """Shape, dtype and weakness of an array, traced or not, or of a number; of a reference its
+    AbstractRef. Raises: TypeError for any other value.
 
     >>> xfront.typeof(jnp.ones((2, 3)))
     ShapedArray(float32[2,3])
     """
-    if isinstance(x, (binding.Array, Tracer)):
+    if isinstance(x, (binding.Array, Tracer, Ref)):
         return x.aval
     return shape_struct(*kind_of("typeof", x)).aval
 

@@ -196,6 +196,19 @@ def test_from_outside(name):
         assert (float(result), left) == (4.0, [0, 2, 0])
 
 
+def test_type_is_that_of_a_reference():
+    assert jax.typeof(jax.new_ref(X)) == jax.ref.AbstractRef(jax.typeof(X))
+
+
+def test_jitted_function_told_trees_of_none():
+    r = jax.new_ref(X)
+    f = jax.jit(lambda a, b: a.addupdate(a[...] * b), in_shardings=(None, None), out_shardings=None)
+    f(r, 1.0)
+    assert r[...].tolist() == [2, 4, 6]
+    with pytest.raises(ValueError, match="tree prefix"):
+        jax.jit(lambda a: a[0], out_shardings=(None, None))(r)
+
+
 def test_jitted_function_sees_what_was_written_between_calls():
     ref = jax.new_ref(0)
 
@@ -265,6 +278,8 @@ REFUSED = [
         lambda x: (R.__setitem__(0, x), x)[1], (3.0,), (1.0,))),
     (TypeError, r"read it with ref\[...\]", lambda: jnp.sin(R)),
     (TypeError, "unsupported operand", lambda: R + 1),
+    (NotImplementedError, "told where", lambda: jax.jit(
+        lambda a: a[0], out_shardings=X.sharding)(R)),
     (TypeError, "no truth value", lambda: bool(R)),
     (TypeError, "boolean masks", lambda: R[R[...] > 0]),
     (TypeError, "argument to new_ref", lambda: jax.new_ref({"a": 1})),

@@ -32,10 +32,14 @@ class Initializer(Protocol):
     Array([2., 2., 2.], dtype=float32)
     """
 
-    def __call__(self, key: Any, shape: Sequence[int], dtype: Any = ...,
+    def __call__(self, key: Any, shape: Sequence[int] | int, dtype: Any = ...,
                  out_sharding: Any = ...) -> Any:
         """Parameters of this shape and dtype from a key."""
         ...
+
+
+def _dims(shape: Sequence[int] | int) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
 
 
 def _dtype(dtype: Any) -> Any:
@@ -44,7 +48,7 @@ def _dtype(dtype: Any) -> Any:
 
 @front_door
 @tellable("zeros")
-def zeros(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None,
+def zeros(key: ArrayLike, shape: Sequence[int] | int, dtype: DTypeLike | None = None,
           out_sharding: Any = None) -> Array:
     """Zeros; the key is not used.
 
@@ -52,12 +56,12 @@ def zeros(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None,
     Array([0., 0.], dtype=float32)
     """
     at_home("zeros", out_sharding)
-    return lax.full(tuple(shape), 0, _dtype(dtype))
+    return lax.full(_dims(shape), 0, _dtype(dtype))
 
 
 @front_door
 @tellable("ones")
-def ones(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None,
+def ones(key: ArrayLike, shape: Sequence[int] | int, dtype: DTypeLike | None = None,
          out_sharding: Any = None) -> Array:
     """Ones; the key is not used.
 
@@ -65,7 +69,7 @@ def ones(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None,
     Array([1., 1.], dtype=float32)
     """
     at_home("ones", out_sharding)
-    return lax.full(tuple(shape), 1, _dtype(dtype))
+    return lax.full(_dims(shape), 1, _dtype(dtype))
 
 
 def constant(value: Any, dtype: DTypeLike | None = None) -> Initializer:
@@ -78,11 +82,11 @@ def constant(value: Any, dtype: DTypeLike | None = None) -> Initializer:
 
     @front_door
     @tellable("initializers.constant")
-    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+    def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.constant", out_sharding)
         x = lax.convert_element_type(value, _dtype(dtype))
-        return lax.broadcast_like(x, lax.full(tuple(shape), 0, _dtype(dtype)))
+        return lax.broadcast_like(x, lax.full(_dims(shape), 0, _dtype(dtype)))
 
     return init
 
@@ -97,13 +101,13 @@ def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initiali
 
     @front_door
     @tellable("initializers.uniform")
-    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+    def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.uniform", out_sharding)
         from .. import random
 
         kind = _dtype(dtype)
-        return _scaled(random.uniform(key, tuple(shape), kind), scale)
+        return _scaled(random.uniform(key, _dims(shape), kind), scale)
 
     return init
 
@@ -118,12 +122,12 @@ def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initiali
 
     @front_door
     @tellable("initializers.normal")
-    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+    def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.normal", out_sharding)
         from .. import random
 
-        return _scaled(random.normal(key, tuple(shape), _dtype(dtype)), stddev)
+        return _scaled(random.normal(key, _dims(shape), _dtype(dtype)), stddev)
 
     return init
 
@@ -139,12 +143,12 @@ def truncated_normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None, l
 
     @front_door
     @tellable("initializers.truncated_normal")
-    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+    def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.truncated_normal", out_sharding)
         from .. import random
 
-        return _scaled(random.truncated_normal(key, lower, upper, tuple(shape), _dtype(dtype)),
+        return _scaled(random.truncated_normal(key, lower, upper, _dims(shape), _dtype(dtype)),
                        stddev)
 
     return init
@@ -170,7 +174,7 @@ def _axes(axes: Axes, shape: tuple[int, ...]) -> list[int]:
 def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes
           ) -> tuple[float, float]:
     """(how many inputs an output has, how many outputs an input has)."""
-    inputs, outputs, batch = [_axes(axes, tuple(shape))
+    inputs, outputs, batch = [_axes(axes, _dims(shape))
                               for axes in (in_axis, out_axis, batch_axis)]
     n_in = math.prod(shape[a] for a in inputs)
     n_out = math.prod(shape[a] for a in outputs)
@@ -197,12 +201,12 @@ def variance_scaling(scale: ArrayLike, mode: str, distribution: str, in_axis: Ax
 
     @front_door
     @tellable("initializers.variance_scaling")
-    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+    def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.variance_scaling", out_sharding)
         from .. import random
 
-        kind, shape = _dtype(dtype), tuple(shape)
+        kind, shape = _dtype(dtype), _dims(shape)
         fan_in, fan_out = _fans(shape, in_axis, out_axis, batch_axis)
         fans = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2,
                 "fan_geo_avg": math.sqrt(fan_in * fan_out)}
@@ -299,13 +303,13 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike |
 
     @front_door
     @tellable("initializers.orthogonal")
-    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+    def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.orthogonal", out_sharding)
         from .. import random
         from ..numpy.linalg import qr
 
-        kind, shape = _dtype(dtype), tuple(shape)
+        kind, shape = _dtype(dtype), _dims(shape)
         if len(shape) < 2:
             raise ValueError(f"orthogonal: the shape must have at least two axes, got {shape}")
         columns = shape[column_axis]
@@ -341,10 +345,10 @@ def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DType
 
     @front_door
     @tellable("initializers.delta_orthogonal")
-    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+    def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.delta_orthogonal", out_sharding)
-        kind, shape = _dtype(dtype), tuple(shape)
+        kind, shape = _dtype(dtype), _dims(shape)
         if len(shape) not in (3, 4, 5):
             raise ValueError(f"delta_orthogonal: the shape must have 3, 4 or 5 axes, got {shape}")
         if shape[-1] < shape[-2]:

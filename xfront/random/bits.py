@@ -148,6 +148,7 @@ def _bernoulli(key: Any, p: Any, shape: Any, high: bool) -> Any:
 
 
 @front_door
+@tellable("bernoulli")
 def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None, mode: str = "low",
               *, out_sharding: ShardingLike = None) -> Array:
     """Bools that are True with probability `p`.

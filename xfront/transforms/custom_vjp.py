@@ -17,7 +17,14 @@ from ..tracebacks import front_door
 from ..tracing import concrete
 from ..tracing.programs import bind
 from ..tracing.tracer import Tracer
-from ..tree_util import Partial, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from ..tree_util import (
+    Partial,
+    broadcast_prefix,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
 from .custom_rules import (
     ResultOf,
     Rule,
@@ -202,10 +209,12 @@ def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:
                         f"cotangent for each of the {n_args} differentiable arguments, got {got}.")
     flat: list[Any] = []
     for child, ct in zip(tree.children(), made, strict=True):
-        if ct is None:
-            flat += [None] * child.num_leaves
-        elif child.num_leaves:
-            flat += child.flatten_up_to(ct)
+        try:
+            flat += _cotangents(child, ct)
+        except ValueError as e:
+            raise TypeError(f"Custom VJP bwd rule for function {name} must produce cotangents in "
+                            "the tree of its arguments, or in a prefix of it, where None is zero: "
+                            f"{e}") from None
     out = []
     for k, (ct, (t, _)) in enumerate(zip(flat, kinds, strict=True)):
         if not t.is_inexact:
@@ -222,6 +231,18 @@ def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:
                              f"{ct_type}.")
         out.append(typed(ct, t))
     return out
+
+
+def _cotangents(tree: Any, made: Any) -> list:
+    """A cotangent or None for each leaf of `tree`, of which `made` is a prefix. Raises:
+    ValueError."""
+    try:
+        return tree.flatten_up_to(made)
+    except ValueError:
+        leaves, structure = tree_flatten(made, is_leaf=lambda x: x is None)
+    spread = broadcast_prefix(tree_unflatten(structure, [*range(len(leaves))]),
+                              tree_unflatten(tree, [0] * tree.num_leaves))
+    return [leaves[i] for i in spread]
 
 
 def with_saved(function: Function, n_body: int, rule: Rule) -> Function:

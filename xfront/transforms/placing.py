@@ -78,6 +78,11 @@ class Told:
         self.device, self.backend = device, backend
         self.in_shardings, self.out_shardings = in_shardings, out_shardings
 
+    def names_none(self) -> bool:
+        """Whether there are only trees of None: the program runs where its arguments are."""
+        return self.device is None and self.backend is None and not tree_flatten(
+            (self.in_shardings, self.out_shardings))[0]
+
     def whole(self) -> Placement | None:
         """The placement that `device` or `backend` names; None where neither is given.
 

@@ -70,10 +70,13 @@ def pmap(fun: Callable[..., Any], axis_name: Hashable | None = None, *, in_axes:
                          "the function runs")
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     _check_axes(in_axes, out_axes)
-    return functools.update_wrapper(_Parallel(
+    made = _Parallel(
         fun, axis_name or UNNAMED, in_axes, out_axes, _numbers(static_broadcasted_argnums),
-        None if devices is None else tuple(devices), backend, axis_size, _numbers(donate_argnums)),
-        fun)
+        None if devices is None else tuple(devices), backend, axis_size, _numbers(donate_argnums))
+    own = dict(vars(made))                       # a callable object may have an `in_axes` itself
+    functools.update_wrapper(made, fun)
+    vars(made).update(own)
+    return made
 
 
 def _numbers(x: int | Iterable[int]) -> tuple[int, ...]:

@@ -37,9 +37,11 @@ def call_with_refs(jitted: Any, flat: Flat, leaves: Sequence[Any], donated: list
     operands = [*map(as_operand, leaves), *map(as_operand, flat.captures)]
     if state.current is not None or Tracer in map(type, operands):
         return tree_unflatten(flat.out_tree, bind(flat.function, operands, name=jitted.name))
-    if jitted.options.told is not None:
-        raise NotImplementedError(f"{jitted.name} takes references, so it cannot be told where to "
-                                  "run: leave out its shardings, device and backend")
+    if (told := jitted.options.told) is not None:
+        if not told.names_none():
+            raise NotImplementedError(f"{jitted.name} takes references, so it cannot be told where "
+                                      "to run: leave out its shardings, device and backend")
+        told.results(tree_unflatten(flat.out_tree, [0] * flat.out_tree.num_leaves))
     inner, order, written = _on_contents(flat, len(leaves))
     values = [operands[i].held if type(operands[i]) is Ref else operands[i] for i in order]
     place, committed = placement(values, jitted.name)

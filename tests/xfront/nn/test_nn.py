@@ -232,3 +232,11 @@ def test_complex_softplus_no_elements_and_no_classes() -> None:
     assert np.isnan(nn.logmeanexp(jnp.zeros(0)))
     with pytest.raises(TypeError, match="num_classes must not be negative"):
         nn.one_hot(jnp.array([1]), -1)
+
+
+@pytest.mark.parametrize("make", [
+    nn.initializers.zeros, nn.initializers.ones, nn.initializers.constant(2.0),
+    nn.initializers.normal(), nn.initializers.uniform(), nn.initializers.truncated_normal()])
+def test_initializers_take_a_number_for_a_shape(make):
+    key = jax.random.key(0)
+    np.testing.assert_array_equal(make(key, 3), make(key, (3,)))

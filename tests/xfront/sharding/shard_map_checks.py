@@ -398,7 +398,20 @@ def check_what_does_not_fit_is_refused() -> None:
 
 # --- pmap -----------------------------------------------------------------------------------
 
+class Doubled:
+    """A function as an object, with an attribute of a name that pmap has too."""
+
+    def __init__(self) -> None:
+        self.in_axes = "its own"
+
+    def __call__(self, a: Any) -> Any:
+        kept = xfront.random.bernoulli(xfront.random.key(0), 1.0, a.shape,
+                                       out_sharding=xfront.typeof(a).sharding)
+        return 2 * a * kept
+
+
 def check_pmap() -> None:
+    close(xfront.pmap(Doubled(), in_axes=1)(grid(3, 4)), 2 * grid(3, 4).T)
     x = grid(4, 3)
     summed = xfront.pmap(lambda a: lax.psum(a, "i"), axis_name="i")
     made = summed(x)

@@ -465,3 +465,24 @@ def test_functions_that_share_a_program_keep_their_own_derivatives():
     for f in [make(4.0), make(5.0)]:
         rate = float(jax.grad(f)(1.5))
         assert f(1.5) == 3.0 and rate == float(jax.jvp(f, (1.5,), (1.0,))[1])
+
+
+@pytest.mark.parametrize(("args", "cotangents", "wanted"), [
+    ({"a": 1.0}, lambda g: (g,), {"a": 3.0}),
+    ({"a": 1.0, "b": 2.0}, lambda g: (g,), {"a": 3.0, "b": 3.0}),
+    ({"a": [1.0]}, lambda g: ({"a": g},), {"a": [3.0]}),
+    ({"a": [1.0, 2.0], "b": 1.0}, lambda g: ({"a": g, "b": None},), {"a": [3.0, 3.0], "b": 0.0}),
+    ({"a": [1.0, 2.0], "b": 1.0}, lambda g: ({"a": None, "b": g},), {"a": [0.0, 0.0], "b": 3.0}),
+])
+def test_cotangents_in_a_prefix_of_the_arguments(args, cotangents, wanted):
+    f = jax.custom_vjp(lambda p: sum(jax.tree.leaves(p)))
+    f.defvjp(lambda p: (f(p), None), lambda saved, g: cotangents(3.0 * g))
+    assert jax.grad(f)(args) == wanted
+
+
+@pytest.mark.parametrize("cotangents", [lambda g: ({"a": g},), lambda g: ([g],)])
+def test_cotangents_in_another_tree_than_the_arguments(cotangents):
+    f = jax.custom_vjp(lambda p: p["a"] + p["b"])
+    f.defvjp(lambda p: (f(p), None), lambda saved, g: cotangents(g))
+    with pytest.raises(TypeError, match="tree of its arguments"):
+        jax.grad(f)({"a": 1.0, "b": 2.0})
