@@ -1,4 +1,4 @@
-"""Resizing of images: resampling along some axes, with filters."""
+"""Resizes images, by resampling along some axes with filters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .tracebacks import front_door
 
 
 class ResizeMethod(enum.Enum):
-    """How values between pixels are found; `from_string` knows more names.
+    """The way in which values between pixels are computed; `from_string` knows more names.
 
     >>> ResizeMethod.from_string("bilinear")
     <ResizeMethod.LINEAR: 1>
@@ -55,7 +55,7 @@ def _method(method: Any, antialias: bool) -> ResizeMethod:
     return ResizeMethod.CUBIC if antialias and found is ResizeMethod.CUBIC_PYTORCH else found
 
 
-# --- filters, of the distance to a pixel ----------------------------------------------------
+# --- filters: functions of the distance to a pixel ------------------------------------------
 
 def _triangle(x: Any) -> Any:
     return jnp.maximum(0, 1 - x)
@@ -83,8 +83,9 @@ _FILTERS = {ResizeMethod.LINEAR: _triangle, ResizeMethod.LANCZOS3: _lanczos(3.0)
 def _weights(n: int, places: Any, widths: Any, method: ResizeMethod, dtype: Any) -> Any:
     """The weight of each of n pixels (rows) in the values at `places` (columns).
 
-    It is the filter, widened by `widths`. The weights of a value sum to 1, and pixels outside of
-    the image have none; PyTorch's cubic filter repeats the pixels at the edges instead."""
+    The weights are those of the filter, widened by `widths`. The weights of a value sum to 1, and
+    pixels outside the image have none; PyTorch's cubic filter repeats the pixels at the edges.
+    """
     places = jnp.asarray(places, dtype)
     edge = 2 if method is ResizeMethod.CUBIC_PYTORCH else 0
     pixels = np.arange(-edge, n + edge)[:, None].astype(dtype)
@@ -100,7 +101,7 @@ def _weights(n: int, places: Any, widths: Any, method: ResizeMethod, dtype: Any)
 
 
 def _resampled(x: Any, weights: dict[int, Any], precision: Any) -> Any:
-    """Each axis multiplied by its matrix, in float32 at least."""
+    """`x` with each axis multiplied by its matrix of weights, in float32 at least."""
     dtype = x.dtype
     for axis, matrix in weights.items():
         made = jnp.tensordot(x.astype(jnp.promote_types(dtype, matrix.dtype)), matrix,
@@ -117,13 +118,13 @@ def _image(name: str, image: Any, inexact: bool) -> Any:
 
 
 def _real(dtype: Any) -> Any:
-    """The dtype of the weights for an image: that of its real part, float32 at least."""
+    """The dtype of the weights for an image: that of its real part, at least float32."""
     return np.dtype(jnp.promote_types(jnp.finfo(dtype).dtype, np.float32))
 
 
 def _precision(name: str, precision: Any) -> Any:
     if isinstance(precision, str):
-        Precision(precision)                       # refuses names that it does not know
+        Precision(precision)                       # refuses unknown names
     elif precision is not None and not isinstance(precision, Precision):
         raise TypeError(f"{name}: precision must be a Precision, a name or None, got "
                         f"{precision!r}")
@@ -144,11 +145,12 @@ def resize(image: ArrayLike, shape: Sequence[int], method: str | ResizeMethod,
         "triangle"); "cubic" ("bicubic", "tricubic"), Keys' with a = -1/2; "cubic-pytorch", the same
         with `antialias` and with a = -3/4 without; "lanczos3"; "lanczos5"; "area", the mean over
         the area of the new pixel.
-      antialias: widen the filter where the image shrinks, so that no pixel is left out.
-      precision: of the products with weights.
-    Returns: array of `shape`, of the image's dtype.
-    Raises: ValueError for another number of axes, an axis of size 0 that grows, and methods that
-      there are not.
+      antialias: whether the filter is widened where the image shrinks, so that no pixel is left
+        out.
+      precision: precision of the products with weights.
+    Returns: array of `shape`; its dtype is the image's, or the float of an integer image.
+    Raises: ValueError for another number of axes, an axis of size 0 that grows, or an unknown
+      method.
     Source: Heckbert, Fundamentals of texture mapping and image warping, 1989; Keys, 1981.
 
     >>> resize(jnp.array([0.0, 1.0]), (4,), "linear")
@@ -195,20 +197,20 @@ def scale_and_translate(image: ArrayLike, shape: Sequence[int], spatial_dims: Se
                         scale: ArrayLike, translation: ArrayLike, method: str | ResizeMethod,
                         antialias: bool = True, precision: PrecisionLike = Precision.HIGHEST
                         ) -> Array:
-    """An image stretched and moved: value x of an axis comes to `x * scale + translation`.
+    """An image stretched and moved: the coordinate x of an axis goes to `x * scale + translation`.
 
-    Coordinates count from the edge of the first pixel, whose middle is at 1/2. What comes from
-    outside of the image is 0.
+    Coordinates count from the edge of the first pixel, whose middle is at 1/2. Values from outside
+    the image are 0.
 
     Args:
       image: array of any rank; integers and bools become floats.
       shape: the size of every axis of the result.
       spatial_dims: the axes that are resampled.
       scale, translation: vectors with a number for each of these axes; both have derivatives.
-      method, antialias, precision: as of `resize`, without "nearest" and "area".
-    Returns: array of `shape`, of the image's dtype.
-    Raises: ValueError for other numbers of axes or factors, for axes out of range or named twice,
-      for axes not in `spatial_dims` that change, and for these methods.
+      method, antialias, precision: as for `resize`, without the methods "nearest" and "area".
+    Returns: array of `shape`; its dtype is the image's, or the float of an integer image.
+    Raises: ValueError for other numbers of axes or factors, for axes that are out of range or occur
+      twice, for axes not in `spatial_dims` whose size changes, and for "nearest" and "area".
     Source: as `resize`.
 
     >>> x, by, to = jnp.array([0.0, 1.0]), jnp.array([2.0]), jnp.array([0.0])

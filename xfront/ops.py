@@ -23,23 +23,23 @@ def segment_sum(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | Non
                 indices_are_sorted: bool = False, unique_indices: bool = False,
                 bucket_size: int | None = None, mode: ModeLike = None,
                 out_sharding: ShardingLike = None) -> Array:
-    """Sums of the rows of `data` with the same segment number; 0 for segments of no row.
+    """Sums of the rows of `data` with the same segment number; 0 for segments without rows.
 
     Args:
-      data: numbers, [n, ...].
+      data: array of numbers, [n, ...].
       segment_ids: integers, [n]; rows whose number is not in [0, num_segments) are left out.
-      num_segments: how many there are; None for one more than the greatest number, which must be
-        known.
-      indices_are_sorted, unique_indices: promises about `segment_ids`; the result is undefined
-        where they are broken.
-      bucket_size: sum buckets of so many rows each, and then add the sums, for smaller rounding
-        errors in long arrays.
-      mode: how numbers out of range are treated, as in `.at[]`: "drop" (None, "fill"), "clip",
-        "promise_in_bounds".
-      out_sharding: the default device's, or None.
+      num_segments: number of segments; None means one more than the greatest segment number, which
+        must be known.
+      indices_are_sorted, unique_indices: whether `segment_ids` are promised to be sorted, and to be
+        distinct; the result is undefined where a promise is broken.
+      bucket_size: number of rows that are summed first, before these sums are added, for smaller
+        rounding errors in long arrays; None sums all at once.
+      mode: how numbers out of range are treated, as in `.at[]`: "drop" (also None and "fill"),
+        "clip" or "promise_in_bounds".
+      out_sharding: None, or the sharding of the default device.
     Returns: array [num_segments, ...] of data's dtype.
-    Raises: TypeError for lists, bools and segment numbers that are no integers;
-      ConcretizationTypeError, which is one, where `num_segments` is None under jit or traced;
+    Raises: TypeError for lists, bools and segment numbers that are not integers;
+      ConcretizationTypeError (a TypeError) where `num_segments` is traced, or None under jit;
       ValueError for sizes that do not fit, a negative `num_segments` or a `bucket_size` below 1.
     Source: `jax.ops.segment_sum`.
 
@@ -55,7 +55,7 @@ def segment_prod(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | No
                  indices_are_sorted: bool = False, unique_indices: bool = False,
                  bucket_size: int | None = None, mode: ModeLike = None,
                  out_sharding: ShardingLike = None) -> Array:
-    """Products of the rows of `data` with the same segment number; 1 for segments of no row.
+    """Products of the rows of `data` with the same segment number; 1 for segments without rows.
 
     Arguments and errors are those of `segment_sum`.
 
@@ -71,7 +71,7 @@ def segment_max(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | Non
                 indices_are_sorted: bool = False, unique_indices: bool = False,
                 bucket_size: int | None = None, mode: ModeLike = None,
                 out_sharding: ShardingLike = None) -> Array:
-    """The greatest of the rows of `data` with the same segment number; a segment without rows gives
+    """The maximum of the rows of `data` with the same segment number; for a segment without rows
     -inf, the least integer or False.
 
     Arguments and errors are those of `segment_sum`. Bools are accepted too, and so are complex
@@ -90,7 +90,7 @@ def segment_min(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | Non
                 indices_are_sorted: bool = False, unique_indices: bool = False,
                 bucket_size: int | None = None, mode: ModeLike = None,
                 out_sharding: ShardingLike = None) -> Array:
-    """The least of the rows of `data` with the same segment number; a segment without rows gives
+    """The minimum of the rows of `data` with the same segment number; for a segment without rows
     inf, the greatest integer or True.
 
     Arguments and errors are those of `segment_sum`. Bools are accepted too, and so are complex

@@ -1,4 +1,4 @@
-"""Looking into traced programs: print and call back from within them."""
+"""Functions that look into traced programs: they print, or call back to Python."""
 
 from ..callbacks import debug_callback as callback
 from ..on_demand import shown as _shown

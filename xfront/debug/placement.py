@@ -1,4 +1,4 @@
-"""Where an array lies on its devices, shown or handed to a function."""
+"""Shows where an array lies on its devices, or passes that to a function."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> No
     """Call `callback` with the sharding of an array.
 
     Args:
-      value: an array, or a tree's leaf; inside a traced function there is none yet.
-    Raises: NotImplementedError inside a traced function; TypeError for what is no array.
+      value: an array.
+      callback: function that is called with its Sharding.
+    Raises: NotImplementedError for a traced array, which has no sharding yet; TypeError where
+      `value` is not an array.
 
     >>> xfront.debug.inspect_array_sharding(
     ...     jnp.arange(4), callback=lambda sharding: print(sharding.num_devices))
@@ -40,7 +42,9 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> No
 def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
     """Print which devices hold which part of an array of one or two dimensions.
 
-    Args: as `visualize_sharding`.
+    Args:
+      arr: the array.
+      kwargs: keyword arguments of `visualize_sharding`.
 
     >>> mesh = xfront.make_mesh((1,), ("rows",))
     >>> x = xfront.device_put(jnp.arange(4), xfront.NamedSharding(mesh, xfront.P("rows")))
@@ -63,13 +67,13 @@ def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
 def visualize_sharding(shape: Sequence[int], sharding: Any, use_color: bool = False,
                        scale: float | None = None, min_width: int | None = None,
                        max_width: int | None = None, color_map: Any = None) -> None:
-    """Print which devices hold which part of an array of that shape.
+    """Print which devices hold which part of an array of a shape.
 
     Args:
-      shape: of one or two dimensions.
-      sharding: how it lies on devices.
-      use_color, scale, min_width, max_width, color_map: False and None; the picture is text.
-    Raises: ValueError for other shapes, and where the sharding does not divide it.
+      shape: shape of one or two dimensions.
+      sharding: how the array lies on devices, a Sharding.
+      use_color, scale, min_width, max_width, color_map: False and None only; the picture is text.
+    Raises: ValueError for other shapes, and where the shape does not divide.
 
     >>> mesh = xfront.make_mesh((1,), ("rows",))
     >>> xfront.debug.visualize_sharding((4,), xfront.NamedSharding(mesh, xfront.P("rows")))

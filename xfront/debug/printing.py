@@ -35,11 +35,13 @@ def print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False
     """Print `fmt.format(*args, **kwargs)` when the program gets there.
 
     Args:
-      fmt: a format string; values are named or counted in it, not built in with an f-string.
-      ordered: keep the order among ordered prints.
-      partitioned: False, arrays being on one device.
-      skip_format_check: take the format and the arguments as they are.
-    Raises: ValueError where an argument is not in the format, TypeError where fmt is no string.
+      fmt: a format string with names or numbers of the values, not an f-string.
+      args, kwargs: trees of arrays; other values are printed as they are.
+      ordered: whether the print keeps its order among ordered prints.
+      partitioned: False only.
+      skip_format_check: whether the check that the format has all arguments is left out.
+    Raises: ValueError where an argument is not in the format; TypeError where `fmt` is not a
+      string.
 
     >>> xfront.debug.print("x = {}", 3)
     x = 3
@@ -63,7 +65,7 @@ def print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False
 
 
 class _Shown:
-    """A value of a program as it is printed: by itself as NumPy's, inside of a tree as an array."""
+    """A value of a program for printing: alone in NumPy's form, inside a tree as an array."""
 
     def __init__(self, value: np.ndarray) -> None:
         self.value = value
@@ -89,7 +91,7 @@ def _shown(x: Any) -> Any:
 
 
 class _Anything:
-    """Formats with any format specification: for checking a format without values."""
+    """A value that takes any format specification, to check a format without values."""
 
     def __format__(self, spec: str) -> str:
         return ""

@@ -1,4 +1,4 @@
-"""Small libraries to start from: optimisers, and layers of neural networks."""
+"""Small libraries as examples: optimisers, and layers of neural networks."""
 
 from . import optimizers, stax
 

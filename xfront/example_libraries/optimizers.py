@@ -1,7 +1,7 @@
-"""Optimisers by first derivatives, as functions of one array that `optimizer` makes work on trees.
+"""Optimisers that use gradients, written for one array; `optimizer` makes them work on trees.
 
-An optimiser is a triple `(init_fn, update_fn, params_fn)`: from parameters to a state, from (number
-of the step, gradients, state) to a state, and from a state to parameters.
+An optimiser is a triple of functions `(init_fn, update_fn, params_fn)`: from parameters to a state,
+from (number of the step, gradients, state) to a state, and from a state to parameters.
 
 >>> init, update, params = adam(1e-2)
 >>> state = update(0, grads, init(parameters))
@@ -29,7 +29,7 @@ Schedule = Callable[[Any], Any]
 
 
 class Optimizer(NamedTuple):
-    """What an optimiser is.
+    """The three functions of an optimiser: `init_fn`, `update_fn` and `params_fn`.
 
     >>> isinstance(optimizers.sgd(0.1), optimizers.Optimizer)
     True
@@ -41,7 +41,7 @@ class Optimizer(NamedTuple):
 
 
 class OptimizerState(NamedTuple):
-    """A state: for each parameter the leaves of its own state, and the structures.
+    """The state of an optimiser: the leaves of each parameter's state, and the structures.
 
     >>> state = optimizers.sgd(0.1).init_fn({"w": jnp.array([1., 2.])})
     >>> isinstance(state, optimizers.OptimizerState), state.tree_def
@@ -60,7 +60,7 @@ register_pytree_node(
 
 
 class JoinPoint:
-    """Where the state of a parameter stands in the tree of parameters.
+    """The leaf that holds the state of a parameter in the tree of parameters.
 
     >>> state = optimizers.sgd(0.1).init_fn({"w": jnp.array([1., 2.])})
     >>> tree = optimizers.unpack_optimizer_state(state)
@@ -76,7 +76,8 @@ class JoinPoint:
 
 
 def optimizer(opt_maker: Callable[..., tuple]) -> Callable[..., Optimizer]:
-    """Decorator: an optimiser of trees from one of single arrays.
+    """Decorator for functions that return an optimiser of single arrays; it makes them return one
+    of trees.
 
     Raises: TypeError, at an update, where gradients have another structure than the parameters.
 
@@ -122,7 +123,7 @@ def optimizer(opt_maker: Callable[..., tuple]) -> Callable[..., Optimizer]:
 
 
 def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
-    """The tree of parameters with a JoinPoint of each one's state, to be saved or changed.
+    """The tree of parameters with a JoinPoint for the state of each, for saving or changing it.
 
     >>> state = optimizers.sgd(0.1).init_fn({"w": jnp.array([1., 2.])})
     >>> type(optimizers.unpack_optimizer_state(state)["w"]).__name__
@@ -154,7 +155,10 @@ def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
 
 @optimizer
 def sgd(step_size: Any) -> tuple:
-    """Gradient descent. `step_size` here and below: a number, or a schedule.
+    """Gradient descent.
+
+    Args:
+      step_size: a number, or a schedule, a function from the number of a step to the step size.
 
     >>> start, update, params_of = optimizers.sgd(0.1)
     >>> state = start(jnp.array([1., 2.]))
@@ -167,7 +171,12 @@ def sgd(step_size: Any) -> tuple:
 
 @optimizer
 def momentum(step_size: Any, mass: Any) -> tuple:
-    """Gradient descent with momentum. Source: Polyak 1964.
+    """Gradient descent with momentum.
+
+    Args:
+      step_size: as for `sgd`.
+      mass: the share of the last step that is kept, a number.
+    Source: Polyak 1964.
 
     >>> start, update, params_of = optimizers.momentum(0.1, mass=0.9)
     >>> state = start(jnp.array([1., 2.]))
@@ -186,7 +195,9 @@ def momentum(step_size: Any, mass: Any) -> tuple:
 
 @optimizer
 def nesterov(step_size: Any, mass: Any) -> tuple:
-    """Gradient descent with Nesterov's momentum. Source: Sutskever et al. 2013.
+    """Gradient descent with Nesterov's momentum; arguments as for `momentum`.
+
+    Source: Sutskever et al. 2013.
 
     >>> start, update, params_of = optimizers.nesterov(0.1, mass=0.9)
     >>> state = start(jnp.array([1., 2.]))
@@ -204,13 +215,18 @@ def nesterov(step_size: Any, mass: Any) -> tuple:
 
 
 def _inverse_root(x: Any) -> Any:
-    """1 / sqrt(x), 0 at 0."""
+    """1 / sqrt(x), and 0 where x is 0."""
     return jnp.where(x > 0, 1 / jnp.sqrt(jnp.where(x > 0, x, 1)), 0)
 
 
 @optimizer
 def adagrad(step_size: Any, momentum: Any = 0.9) -> tuple:
-    """Steps by the sum of squares of gradients. Source: Duchi, Hazan and Singer 2011.
+    """Adagrad: steps are divided by the root of the sum of squared gradients.
+
+    Args:
+      step_size: as for `sgd`.
+      momentum: the share of the last step that is kept, a number.
+    Source: Duchi, Hazan and Singer 2011.
 
     >>> start, update, params_of = optimizers.adagrad(0.1)
     >>> state = start(jnp.array([1., 2.]))
@@ -230,7 +246,13 @@ def adagrad(step_size: Any, momentum: Any = 0.9) -> tuple:
 
 @optimizer
 def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> tuple:
-    """Steps by a mean of squares of gradients. Source: Tieleman and Hinton 2012.
+    """RMSprop: steps are divided by the root of a running mean of squared gradients.
+
+    Args:
+      step_size: as for `sgd`.
+      gamma: the share of the last mean that is kept, a number.
+      eps: number added under the root.
+    Source: Tieleman and Hinton 2012.
 
     >>> start, update, params_of = optimizers.rmsprop(0.1)
     >>> state = start(jnp.array([1., 2.]))
@@ -250,7 +272,7 @@ def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> tuple:
 @optimizer
 def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum: Any = 0.9
                      ) -> tuple:
-    """`rmsprop` with momentum.
+    """RMSprop with momentum; arguments as for `rmsprop` and `adagrad`.
 
     >>> start, update, params_of = optimizers.rmsprop_momentum(0.1)
     >>> state = start(jnp.array([1., 2.]))
@@ -270,7 +292,13 @@ def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum
 
 @optimizer
 def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> tuple:
-    """Adam. Source: Kingma and Ba 2015, algorithm 1.
+    """Adam.
+
+    Args:
+      step_size: as for `sgd`.
+      b1, b2: the shares of the last means of gradients and of their squares that are kept.
+      eps: number added to the root of the mean of squares.
+    Source: Kingma and Ba 2015, algorithm 1.
 
     >>> start, update, params_of = optimizers.adam(0.1)
     >>> state = start(jnp.array([1., 2.]))
@@ -292,7 +320,9 @@ def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> tup
 
 @optimizer
 def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> tuple:
-    """Adam by the greatest of gradients. Source: Kingma and Ba 2015, algorithm 2.
+    """Adamax: Adam with a decaying maximum of gradients; arguments as for `adam`.
+
+    Source: Kingma and Ba 2015, algorithm 2.
 
     >>> start, update, params_of = optimizers.adamax(0.1)
     >>> state = start(jnp.array([1., 2.]))
@@ -312,7 +342,9 @@ def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> t
 
 @optimizer
 def sm3(step_size: Any, momentum: Any = 0.9) -> tuple:
-    """Adagrad with one number for each row, column, ... of an array. Source: Anil et al. 2019.
+    """SM3: Adagrad with one number for each index along each axis; arguments as for `adagrad`.
+
+    Source: Anil et al. 2019.
 
     >>> start, update, params_of = optimizers.sm3(0.1)
     >>> state = start(jnp.array([1., 2.]))
@@ -342,7 +374,7 @@ def sm3(step_size: Any, momentum: Any = 0.9) -> tuple:
 # --- schedules ------------------------------------------------------------------------------
 
 def constant(step_size: Any) -> Schedule:
-    """The same rate at every step.
+    """The schedule with the same step size at every step.
 
     >>> optimizers.constant(0.1)(1000)
     0.1
@@ -351,7 +383,7 @@ def constant(step_size: Any) -> Schedule:
 
 
 def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Schedule:
-    """`step_size * decay_rate ** (i / decay_steps)`.
+    """The schedule `step_size * decay_rate ** (i / decay_steps)` of the step i.
 
     >>> optimizers.exponential_decay(1.0, decay_steps=10, decay_rate=0.5)(20)
     0.25
@@ -361,8 +393,8 @@ def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Sche
 
 def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False
                        ) -> Schedule:
-    """`step_size / (1 + decay_rate * i / decay_steps)`; i / decay_steps is rounded down with
-    `staircase`.
+    """The schedule `step_size / (1 + decay_rate * i / decay_steps)` of the step i; `staircase`
+    rounds i / decay_steps down.
 
     >>> optimizers.inverse_time_decay(1.0, decay_steps=10, decay_rate=0.5)(20)
     0.5
@@ -376,7 +408,8 @@ def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, stairc
 
 def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, power: Any = 1.0
                      ) -> Schedule:
-    """From `step_size` to `final_step_size` in `decay_steps` steps, by a power of what is left.
+    """The schedule from `step_size` to `final_step_size` in `decay_steps` steps, by the given power
+    of the remaining share of steps.
 
     >>> optimizers.polynomial_decay(1.0, decay_steps=10, final_step_size=0.5)(5)
     Array(0.75, dtype=float32, weak_type=True)
@@ -389,8 +422,9 @@ def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, pow
 
 
 def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
-    """`values[k]` after k of the boundaries. Raises: ValueError where there is not one value more
-    than boundaries.
+    """The schedule with step size `values[k]` after k of the boundaries.
+
+    Raises: ValueError unless there is one value more than boundaries.
 
     >>> optimizers.piecewise_constant([10, 20], [1.0, 0.5, 0.1])(15)
     Array(0.5, dtype=float32)
@@ -404,7 +438,7 @@ def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
 
 
 def make_schedule(scalar_or_schedule: Any) -> Schedule:
-    """A schedule, of one or of a number. Raises: TypeError for anything else.
+    """The schedule itself, or the constant schedule of a number. Raises: TypeError otherwise.
 
     >>> optimizers.make_schedule(0.1)(1000)
     0.1
@@ -429,7 +463,7 @@ def l2_norm(tree: Any) -> Any:
 
 
 def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
-    """Gradients made shorter, to the norm `max_norm`, where they are longer.
+    """Gradients scaled down to the norm `max_norm` where theirs is greater.
 
     >>> optimizers.clip_grads([jnp.array([3., 4.])], 1.0)
     [Array([0.6, 0.8], dtype=float32)]

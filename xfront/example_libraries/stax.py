@@ -1,8 +1,8 @@
 """Layers of neural networks, as pairs of functions `(init_fun, apply_fun)`.
 
-`init_fun(key, input_shape)` gives the shape of the output (without values) and the parameters;
-`apply_fun(params, inputs, **kwargs)` the output. `rng=` among the keywords is a random key, for
-layers that draw numbers.
+`init_fun(key, input_shape)` returns the shape of the output and the parameters;
+`apply_fun(params, inputs, **kwargs)` returns the output. Layers that draw random numbers take a
+random key as `rng=`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ glorot, randn, logsoftmax = glorot_normal, normal, log_softmax
 
 
 def Dense(out_dim: int, W_init: Any = None, b_init: Any = None) -> Layer:
-    """`x W + b`. Parameters are drawn by `glorot_normal()` and `normal()`, unless given.
+    """The layer `x W + b`.
+
+    Args:
+      out_dim: size of the last axis of the output.
+      W_init, b_init: initializers of W and b; None means `glorot_normal()` and `normal()`.
 
     >>> start, apply = stax.Dense(3)
     >>> shape, (W, b) = start(xfront.random.key(0), (5, 2))
@@ -88,9 +92,12 @@ def GeneralConv(dimension_numbers: Any, out_chan: int, filter_shape: Sequence[in
     """A convolution with `out_chan` filters, and a bias for each.
 
     Args:
-      dimension_numbers: three strings of axes, as of `lax.conv_general_dilated`.
-      strides: ones, unless given.
-      W_init, b_init: `glorot_normal` and `normal(1e-6)`, unless given.
+      dimension_numbers: three strings of axes, as for `lax.conv_general_dilated`.
+      out_chan: number of filters.
+      filter_shape: spatial sizes of a filter.
+      strides: an int for each spatial axis; None means ones.
+      padding: "VALID", "SAME" or pairs of ints, as for `lax.conv_general_dilated`.
+      W_init, b_init: initializers; None means `glorot_normal` and `normal(1e-6)`.
 
     >>> start, apply = stax.GeneralConv(("NHWC", "HWIO", "NHWC"), out_chan=4, filter_shape=(3, 3))
     >>> start(xfront.random.key(0), (1, 8, 8, 2))[0]
@@ -102,7 +109,7 @@ def GeneralConv(dimension_numbers: Any, out_chan: int, filter_shape: Sequence[in
 def GeneralConvTranspose(dimension_numbers: Any, out_chan: int, filter_shape: Sequence[int],
                          strides: Any = None, padding: Any = "VALID", W_init: Any = None,
                          b_init: Any = None) -> Layer:
-    """As `GeneralConv`, with `lax.conv_transpose`.
+    """A transposed convolution, `lax.conv_transpose`; arguments as for `GeneralConv`.
 
     >>> axes = ("NHC", "HIO", "NHC")
     >>> start, apply = stax.GeneralConvTranspose(axes, out_chan=4, filter_shape=(3,))
@@ -120,6 +127,12 @@ Conv1DTranspose = functools.partial(GeneralConvTranspose, ("NHC", "HIO", "NHC"))
 def BatchNorm(axis: Any = (0, 1, 2), epsilon: float = 1e-5, center: bool = True, scale: bool = True,
               beta_init: Any = zeros, gamma_init: Any = ones) -> Layer:
     """Inputs standardized over `axis`, times gamma (with `scale`), plus beta (with `center`).
+
+    Args:
+      axis: axis or axes over which mean and variance are taken.
+      epsilon: number added to the variance.
+      center, scale: whether there are parameters beta and gamma.
+      beta_init, gamma_init: their initializers.
 
     >>> start, normalize = stax.BatchNorm(axis=0)
     >>> _, params = start(xfront.random.key(0), (3, 1))
@@ -206,7 +219,7 @@ def _pool(reducer: Any, initial: Any, mean: bool, window_shape: Sequence[int], s
 
 def MaxPool(window_shape: Sequence[int], strides: Any = None, padding: Any = "VALID",
             spec: str | None = None) -> Layer:
-    """The greatest of each window. `spec` names the axes, "NHWC" unless given; `strides` are ones,
+    """The maximum of each window. `spec` names the axes, "NHWC" unless given; `strides` are ones,
     unless given.
 
     >>> _, largest = stax.MaxPool((2, 2))
@@ -218,7 +231,7 @@ def MaxPool(window_shape: Sequence[int], strides: Any = None, padding: Any = "VA
 
 def SumPool(window_shape: Sequence[int], strides: Any = None, padding: Any = "VALID",
             spec: str | None = None) -> Layer:
-    """The sum of each window, as `MaxPool`.
+    """The sum of each window; arguments as for `MaxPool`.
 
     >>> _, total = stax.SumPool((2, 2))
     >>> total((), jnp.arange(4.).reshape(1, 2, 2, 1)).ravel()
@@ -229,7 +242,7 @@ def SumPool(window_shape: Sequence[int], strides: Any = None, padding: Any = "VA
 
 def AvgPool(window_shape: Sequence[int], strides: Any = None, padding: Any = "VALID",
             spec: str | None = None) -> Layer:
-    """The mean of each window, of what lies inside of the image, as `MaxPool`.
+    """The mean of the part of each window inside the image; arguments as for `MaxPool`.
 
     >>> _, mean = stax.AvgPool((2, 2))
     >>> mean((), jnp.arange(4.).reshape(1, 2, 2, 1)).ravel()
@@ -250,7 +263,7 @@ Identity: Layer = _shaped, lambda params, inputs, **_: inputs
 
 
 def FanOut(num: int) -> Layer:
-    """The input, `num` times.
+    """A list of `num` times the input.
 
     >>> _, copies = stax.FanOut(2)
     >>> copies((), jnp.array([1.]))
@@ -265,7 +278,7 @@ FanInSum: Layer = (lambda rng, input_shape: (input_shape[0], ()),
 
 
 def FanInConcat(axis: int = -1) -> Layer:
-    """The inputs, joined along an axis.
+    """The inputs joined along an axis.
 
     >>> _, join = stax.FanInConcat()
     >>> join((), (jnp.array([1., 2.]), jnp.array([3.])))
@@ -280,10 +293,12 @@ def FanInConcat(axis: int = -1) -> Layer:
 
 
 def Dropout(rate: float, mode: str = "train") -> Layer:
-    """In the mode "train" each element is kept with probability `rate`, and divided by it; in the
-    mode "test" all stay as they are.
+    """Elements that are dropped at random.
 
-    Raises: ValueError for other modes; where `apply_fun` is given no `rng`.
+    Args:
+      rate: the probability with which an element is kept; kept elements are divided by it.
+      mode: "train", or "test" for a layer that returns its input.
+    Raises: ValueError for other modes, and where `apply_fun` gets no `rng` in the mode "train".
 
     >>> _, drop = stax.Dropout(0.5)
     >>> drop((), jnp.ones(4), rng=xfront.random.key(0))
@@ -332,7 +347,7 @@ def serial(*layers: Layer) -> Layer:
 
 
 def parallel(*layers: Layer) -> Layer:
-    """Layers beside each other, of as many inputs; as after `FanOut`.
+    """Layers side by side, one for each of the inputs, such as those of `FanOut`.
 
     >>> start, apply = stax.parallel(stax.Relu, stax.Identity)
     >>> _, params = start(xfront.random.key(0), [(2,), (2,)])

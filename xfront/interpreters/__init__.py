@@ -1,4 +1,4 @@
-"""Rules of one's own primitives, and what libraries ask of JAX's interpreters by name."""
+"""Rules of users' own primitives, and names of JAX's interpreters that libraries use."""
 
 from typing import TYPE_CHECKING
 

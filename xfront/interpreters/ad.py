@@ -1,10 +1,10 @@
-"""Derivatives of one's own primitives: tables of rules, and functions that enter usual ones.
+"""Derivatives of users' own primitives: tables of rules, and functions that enter the usual ones.
 
     primitive_jvps[p] = rule          rule(primals, tangents, **params) -> (results, tangents)
     primitive_transposes[p] = rule    rule(cotangents, *operands, **params) -> cotangents
 
 A tangent or cotangent that is zero is a `Zero`. Where an op is transposed, operands in which it is
-linear are `UndefinedPrimal`s; the rule gives a cotangent for these and None for the others.
+linear are `UndefinedPrimal`s; the rule returns a cotangent for these and None for the others.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ JVPS._known, TRANSPOSES._known = _jvp_of_op, _transpose_of_op
 
 
 def is_undefined_primal(x: Any) -> bool:
-    """Whether an operand of a transpose rule is one in which the op is linear."""
+    """Whether an operand of a transpose rule stands for one in which the op is linear."""
     return type(x) is UndefinedPrimal
 
 
 def instantiate_zeros(tangent: Any) -> Any:
-    """A (co)tangent as an array."""
+    """A tangent or cotangent as an array, zeros for a `Zero`."""
     return tangent.instantiate() if type(tangent) is Zero else tangent
 
 
@@ -79,7 +79,7 @@ def add_jaxvals(x: Any, y: Any) -> Any:
 
 
 def add_tangents(x: Any, y: Any) -> Any:
-    """The sum of two (co)tangents, which may be `Zero`s."""
+    """The sum of two tangents or cotangents, which may be `Zero`s."""
     if type(x) is Zero:
         return y
     return x if type(y) is Zero else add_jaxvals(x, y)
@@ -92,8 +92,12 @@ def _single(primitive: Primitive, what: str) -> None:
 
 
 def defjvp(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
-    """Enter the tangent as a sum over operands: `rule(tangent, *primals, **params)` for each, or
-    None where it is zero."""
+    """Enter a tangent rule that is a sum over operands.
+
+    Args:
+      primitive: the primitive.
+      jvprules: for each operand `rule(tangent, *primals, **params)`, or None for zero.
+    """
     _single(primitive, "defjvp")
 
     def rule(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
@@ -105,7 +109,7 @@ def defjvp(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
 
 
 def defjvp2(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
-    """As `defjvp`, with the result: `rule(tangent, result, *primals, **params)`."""
+    """Enter a tangent rule as `defjvp`, of rules `rule(tangent, result, *primals, **params)`."""
     _single(primitive, "defjvp2")
 
     def rule(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
@@ -127,13 +131,15 @@ def _sum(like: Sequence[Any], parts: Sequence[Any]) -> Any:
 def deflinear(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
     """Enter the rules of an op that is linear in all its operands together.
 
-    transpose_rule: `rule(cotangent, **params)`, a cotangent for each operand.
+    Args:
+      primitive: the primitive.
+      transpose_rule: `rule(cotangent, **params)`, which returns a cotangent for each operand.
     """
     deflinear2(primitive, lambda ct, *_, **params: transpose_rule(ct, **params))
 
 
 def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
-    """As `deflinear`, with operands: `rule(cotangent, *operands, **params)`."""
+    """Enter rules as `deflinear`, from a rule `rule(cotangent, *operands, **params)`."""
     def jvp_rule(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         results = primitive.bind(*primals, **params)
         if all(type(t) is Zero for t in tangents):
@@ -159,8 +165,10 @@ def defbilinear(prim: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callabl
                 ) -> None:
     """Enter the rules of a product of two operands.
 
-    lhs_rule, rhs_rule: `rule(cotangent, x, y, **params)`, the cotangent of the one operand; it is
-      an `UndefinedPrimal` there.
+    Args:
+      prim: the primitive.
+      lhs_rule, rhs_rule: `rule(cotangent, x, y, **params)`, which returns the cotangent of the
+        first or second operand; that operand is an `UndefinedPrimal`.
     """
     defjvp(prim, lambda t, _, y, **params: prim.bind(t, y, **params),
            lambda t, x, _, **params: prim.bind(x, t, **params))

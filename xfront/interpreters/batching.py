@@ -1,8 +1,8 @@
-"""Batching of one's own primitives: the table of rules, and functions that enter usual ones.
+"""Batching of users' own primitives: the table of rules, and functions that enter the usual ones.
 
     primitive_batchers[p] = rule      rule(operands, dims, **params) -> (results, dims)
 
-A dim is the place of the batch axis in an operand or result, `not_mapped` where it has none.
+A dim is the position of the batch axis in an operand or result, `not_mapped` where there is none.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BATCHERS._known = _batcher_of_op
 
 
 def moveaxis(x: Any, src: Any, dst: Any) -> Any:
-    """`x` with one axis moved."""
+    """`x` with the axis `src` moved to `dst`."""
     return x if src == dst else jnp.moveaxis(x, src, dst)
 
 
@@ -51,7 +51,7 @@ def broadcast(x: Any, sz: int, axis: int, mesh_axis: None = None) -> Any:
 
 
 def bdim_at_front(x: Any, bdim: int | None, size: int, mesh_axis: None = None) -> Any:
-    """`x` with its batch axis in front, a new one where it has none."""
+    """`x` with its batch axis in front; where it has none, a new one."""
     _no_mesh("bdim_at_front", mesh_axis)
     return broadcast(x, size, 0) if bdim is not_mapped else moveaxis(x, bdim, 0)
 
@@ -62,9 +62,10 @@ def _no_mesh(name: str, mesh_axis: Any) -> None:
 
 
 def matchaxis(size: int, src: int | None, dst: int | None, x: Any) -> Any:
-    """`x` with its batch axis moved from `src` to `dst`, made where it has none.
+    """`x` with its batch axis moved from `src` to `dst`, or made there where `src` is None.
 
-    Raises: ValueError where a batch is to vanish."""
+    Raises: ValueError where `dst` is None and there is a batch axis.
+    """
     if src == dst:
         return x
     if src is not_mapped:
@@ -97,7 +98,7 @@ def defbroadcasting(prim: Primitive) -> None:
 
 
 def defreducer(prim: Primitive, ident: Any = None) -> None:
-    """Enter the rule of an op of one operand that takes the axes of its param `axes` away."""
+    """Enter the rule of an op of one operand that removes the axes of its param `axes`."""
     if ident is not None:
         raise NotImplementedError("batching.defreducer: ident must be None, since ragged batches "
                                   "are not supported")
@@ -114,17 +115,16 @@ def defreducer(prim: Primitive, ident: Any = None) -> None:
 
 
 def is_vmappable(x: Any) -> bool:
-    """Whether vmap takes an array of such elements apart by a rule of their type: no type has
-    one."""
+    """False: no type has a rule of its own by which vmap takes its values apart."""
     return isinstance(x, _Vmappable)
 
 
 class _Vmappable:
-    """No value is of this class."""
+    """A class that no value has."""
 
 
 def register_vmappable(data_type: type, *rules: Any) -> NoReturn:
-    """Not supported. Raises: NotImplementedError."""
+    """Refuse a type with batching rules of its own. Raises: NotImplementedError."""
     raise NotImplementedError(f"register_vmappable({data_type.__name__}, ...): vmap only takes "
                               f"arrays and trees of them, but {len(rules)} rules were given. "
                               "Register the type with tree_util.register_pytree_node")

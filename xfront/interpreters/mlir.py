@@ -1,10 +1,10 @@
-"""Lowerings of one's own primitives: as what a function does, or written in MLIR.
+"""Lowerings of users' own primitives: to the ops of a function, or written in MLIR.
 
     register_lowering(p, lower_fun(lambda x: jnp.sin(x) * 2, multiple_results=False))
     register_lowering(p, rule)        rule(ctx, *values, **params) -> values
 
-The first kind is part of the program like any other ops: it is differentiated where no rule says
-otherwise, simplified, and kept on disk. Programs with the second kind are compiled in each process.
+Ops of the first kind are part of the program like any others: they are differentiated where there
+is no rule, simplified, and kept on disk. Each process compiles programs with the second kind anew.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from ..primitives import Primitive, aval_of
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Any:
-    """A lowering: the operation is what `fun(*operands, **params)` does.
+    """A lowering to the ops of `fun(*operands, **params)`.
 
-    multiple_results: whether `fun` gives a list of results, or the one result.
+    Args:
+      fun: function of arrays and params.
+      multiple_results: whether `fun` returns a list of results, as by default, or one result.
     """
     return LoweredFun(fun, multiple_results)
 
@@ -37,13 +39,16 @@ def register_lowering(prim: Primitive, rule: Callable[..., Any], platform: str |
     """Enter how a primitive is lowered on a platform, or on all others.
 
     Args:
-      rule: what `lower_fun` gave, or `rule(ctx, *values, **params)`, which makes MLIR ops where
-        `ctx` stands and gives their values; `ctx` is a `LoweringRuleContext`.
-      platform: `cpu`, `cuda`, `rocm`, `tpu`, or None.
-      inline: True: what it gives stands where the operation stood.
-      cacheable: a permission to lower equal operations once, on which nothing depends.
+      prim: the primitive.
+      rule: the result of `lower_fun`, or a function `rule(ctx, *values, **params)` that makes MLIR
+        ops at the place of the operation and returns their values; `ctx` is a
+        `LoweringRuleContext`.
+      platform: `cpu`, `cuda`, `rocm` or `tpu`; None means all platforms without a rule of their
+        own.
+      inline: True only; the lowered ops replace the operation.
+      cacheable: a permission to lower equal operations once, which changes nothing.
     Returns: `rule`.
-    Raises: NotImplementedError for an op of the IR, and for inline=False.
+    Raises: NotImplementedError for an op of the IR, and for `inline=False`.
     """
     if not prim.is_own:
         raise NotImplementedError(f"register_lowering: {prim} is a built-in operation, whose "
@@ -58,7 +63,7 @@ def register_lowering(prim: Primitive, rule: Callable[..., Any], platform: str |
 
 
 class ModuleContext(NamedTuple):
-    """What a lowering may know of the module."""
+    """The facts about the module that a lowering may read."""
 
     platforms: tuple[str, ...]
 
@@ -69,7 +74,7 @@ class ModuleContext(NamedTuple):
 
 
 class LoweringRuleContext(NamedTuple):
-    """What a lowering is given: the primitive, types of operands and results, the module."""
+    """The context of a lowering: the primitive, types of operands and results, and the module."""
 
     module_context: ModuleContext
     primitive: Primitive
@@ -78,11 +83,11 @@ class LoweringRuleContext(NamedTuple):
     location: Any = None
 
     def replace(self, **changes: Any) -> LoweringRuleContext:
-        """The same with some fields changed."""
+        """A copy with some fields changed."""
         return self._replace(**changes)
 
     def is_forward_compat(self) -> bool:
-        """False: programs are compiled by the jaxlib that is there."""
+        """False: programs are compiled by the installed jaxlib."""
         return False
 
 
@@ -108,13 +113,13 @@ def dtype_to_ir_type(dtype: Any) -> Any:
 
 
 def aval_to_ir_type(ctx: Any, aval: Any = None) -> Any:
-    """The MLIR type of an array, in a lowering; without `ctx`, the aval alone, as well."""
+    """The MLIR type of an array, in a lowering; the only argument may also be the aval."""
     kind: TensorType = (ctx if aval is None else aval).ir
     return mlir_own.tensor_type((*kind.shape, *kind.dtype.physical), kind.dtype)
 
 
 def aval_to_ir_types(ctx: Any, aval: Any = None) -> tuple[Any, ...]:
-    """The MLIR types of a type: one. As `aval_to_ir_type`."""
+    """A tuple with the one MLIR type of an array; arguments as for `aval_to_ir_type`."""
     return (aval_to_ir_type(ctx, aval),)
 
 
@@ -127,12 +132,12 @@ def ir_constant(val: Any) -> Any:
 
 
 def ir_constants(val: Any) -> list[Any]:
-    """The MLIR values of an array or number: one."""
+    """A list with the one MLIR value of an array or number."""
     return [ir_constant(val)]
 
 
 def ir_attribute(val: Any) -> Any:
-    """The MLIR attribute of a number, text, or dict or list of such, in a lowering."""
+    """The MLIR attribute of a number, a text, or a dict or list of these, in a lowering."""
     return mlir_own.attribute(val)
 
 
@@ -162,7 +167,7 @@ def make_ir_context() -> Any:
 
 
 def module_to_string(module: Any, enable_debug_info: bool | None = None) -> str:
-    """A module as text, with locations where that is asked for."""
+    """A module as text, with locations where `enable_debug_info` is true."""
     return module.operation.get_asm(enable_debug_info=bool(enable_debug_info))
 
 
@@ -187,7 +192,7 @@ _ABSENT = absent(__name__, {
 
 
 def __getattr__(name: str) -> Any:
-    """MLIR's bindings, imported when first asked for: `ir`, and `hlo`, the dialect of StableHLO."""
+    """MLIR's bindings, imported when first read: `ir`, and `hlo`, the dialect of StableHLO."""
     if name == "ir":
         return mlir_own.bindings("ir")
     if name == "hlo":

@@ -21,17 +21,17 @@ class PartialVal(tuple):
     __slots__ = ()
 
     def __new__(cls, pair: Sequence[Any]) -> PartialVal:
-        """From a pair."""
+        """The value of a pair (type, value) with one None. Raises: as the class."""
         return tuple.__new__(cls, pair)
 
     @classmethod
     def known(cls, const: Any) -> PartialVal:
-        """Of a value."""
+        """The PartialVal of a known value."""
         return cls((None, const))
 
     @classmethod
     def unknown(cls, aval: Any) -> PartialVal:
-        """Of a type."""
+        """The PartialVal of an unknown value of a type."""
         return cls((aval, None))
 
     def is_known(self) -> bool:
@@ -39,7 +39,7 @@ class PartialVal(tuple):
         return self[0] is None
 
     def get_known(self) -> Any:
-        """The value; None of an unknown one."""
+        """The value; None where it is unknown."""
         return self[1] if self.is_known() else None
 
     def get_aval(self) -> Any:
@@ -55,10 +55,10 @@ def trace_to_jaxpr_dynamic(fun: Any, in_avals: Sequence[Any], *, keep_inputs: An
     """Trace a wrapped function of flat arguments on types.
 
     Args:
-      fun: a `linear_util.WrappedFun` that gives a list of arrays.
+      fun: a `linear_util.WrappedFun` that returns a list of arrays.
       in_avals: types of the arguments.
-      keep_inputs, lower, auto_dce: None and False.
-    Returns: (jaxpr, types of the results, constants: values of `jaxpr.constvars`).
+      keep_inputs, lower, auto_dce: None and False only.
+    Returns: (jaxpr, types of the results, values of `jaxpr.constvars`).
     """
     for name, value in (("keep_inputs", keep_inputs), ("lower", lower), ("auto_dce", auto_dce)):
         if value:
@@ -74,15 +74,15 @@ def trace_to_jaxpr_dynamic(fun: Any, in_avals: Sequence[Any], *, keep_inputs: An
 def trace_to_jaxpr_nounits(fun: Any, pvals: Sequence[PartialVal],
                            instantiate: bool | Sequence[bool] = False) -> tuple[
                                Jaxpr, list[PartialVal], list[Any]]:
-    """Trace a wrapped function; known arguments are given as they are. Results that depend on
-    unknown arguments are unknown.
+    """Trace a wrapped function of known and unknown arguments. Results that depend on unknown
+    arguments are unknown.
 
     Args:
-      fun: a `linear_util.WrappedFun` that gives a list of arrays.
-      pvals: one for each argument.
-      instantiate: for all results or each: known ones are unknown all the same.
+      fun: a `linear_util.WrappedFun` that returns a list of arrays.
+      pvals: a PartialVal for each argument; known values reach `fun` unchanged.
+      instantiate: whether known results count as unknown too, one bool for all or one for each.
     Returns: (jaxpr, a PartialVal for each result, constants). The jaxpr takes the unknown
-      arguments and gives the unknown results.
+      arguments and returns the unknown results.
     """
     unknown = [i for i, p in enumerate(pvals) if not p.is_known()]
     call = getattr(fun, "call_wrapped", fun)
@@ -121,7 +121,7 @@ def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def close_jaxpr(jaxpr: Jaxpr) -> ClosedJaxpr:
-    """A program without constants, closed."""
+    """The ClosedJaxpr of a program without constants."""
     return ClosedJaxpr(jaxpr, [])
 
 
@@ -130,9 +130,12 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: bool | Sequence[bool],
     """The program without the eqns that its used results do not need.
 
     Args:
-      used_outputs: which results are wanted.
-      instantiate: which arguments stay though nothing reads them.
-    Returns: (the program with the used results and the read arguments, which these are).
+      jaxpr: the program.
+      used_outputs: whether each result is used, one bool for all or one for each.
+      instantiate: whether each argument stays though nothing reads it, one bool for all or one for
+        each.
+    Returns: the program with the used results and the kept arguments, and for each argument
+      whether it was kept.
     """
     n, m = len(jaxpr.outvars), len(jaxpr.invars)
     used = [used_outputs] * n if isinstance(used_outputs, bool) else list(used_outputs)
@@ -151,7 +154,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: bool | Sequence[bool],
 
 
 def abstract_eval_fun(fun: Any, *avals: Any, **params: Any) -> list[Any]:
-    """Types of the results of a function that gives a list, from types."""
+    """Types of the results of a function that returns a list, from types of its arguments."""
     def run(*xs: Any) -> Any:
         return fun(*xs, **params)
 

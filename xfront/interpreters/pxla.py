@@ -1,4 +1,4 @@
-"""Nothing of JAX's module of this name is offered; what it was used for has other names."""
+"""JAX's module of this name has no counterpart; messages say which names to use instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of JAX's that libraries use to run primitives."""
+"""Names of JAX that libraries use to run primitives."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..stages import typeof
 
 canonicalize_dtype_handlers: dict[type, Any] = {
     kind: np.asarray for kind in (np.ndarray, bool, int, float, complex)}
-"""By type of an argument; read by nothing here: arguments are arrays (NumPy's subclasses too),
-numbers and what has `__jax_array__`."""
+"""A table by type of argument that nothing reads: arguments are arrays (also NumPy's subclasses),
+numbers and objects with `__jax_array__`."""
 
 pytype_aval_mappings: dict[type, Any] = {kind: typeof for kind in canonicalize_dtype_handlers}
-"""As `canonicalize_dtype_handlers`."""
+"""A table that nothing reads, like `canonicalize_dtype_handlers`."""
 
 
 def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> Any:
-    """Run a primitive on arrays, compiled, by its lowering: `p.def_impl(partial(apply_primitive,
-    p))`. Raises: NotImplementedError where it has none."""
+    """Run a primitive on arrays, compiled by its lowering, as in `p.def_impl(partial(
+    apply_primitive, p))`. Raises: NotImplementedError where it has no lowering."""
     return _apply(prim, *args, **params)
 
 
