@@ -19,9 +19,11 @@ from .arrays import binding
 from .arrays.annotations import ShardingLike
 from .arrays.arguments import at_home, only
 from .arrays.keys import KeyArray
+from .lax.collectives import pcast
 from .tracebacks import front_door
 from .tracing import concrete
 from .tracing.compiled import to_array
+from .tracing.following import varies
 from .tracing.host import slot_of
 from .tracing.trace import emit, state
 from .tracing.tracer import Tracer
@@ -39,7 +41,8 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
     Args:
       callback: function that takes NumPy arrays in the structure of args and kwargs, and returns
         arrays of the shapes and dtypes of `result_shape_dtypes`.
-      result_shape_dtypes: tree of objects with shape and dtype.
+      result_shape_dtypes: tree of objects with shape and dtype. Inside `shard_map` results vary
+        over the axes that arguments vary over and over those of a `manual_axis_type`.
       args, kwargs: trees of arrays; other leaves reach the callback unchanged.
       sharding: None, or the sharding of the default device.
       vmap_method: how a batch reaches the callback: "sequential" or "sequential_unrolled" (example
@@ -143,7 +146,29 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
         return tree_unflatten(out_tree, made) if kind != "debug" else None
     made = emit(ops.callback, *operands, slot=slot_of(host), result_types=types,
                 kind=kind, ordered=bool(ordered), vmap_method=vmap_method)
-    return tree_unflatten(out_tree, made) if kind != "debug" else None
+    if kind == "debug":
+        return None
+    return tree_unflatten(out_tree, [_as_declared(f"{kind}_callback", x, s)
+                                     for x, s in zip(made, specs, strict=True)])
+
+
+def _as_declared(name: str, x: Any, spec: Any) -> Any:
+    """A result that varies over the axes of `shard_map` which its specification names.
+
+    Raises: ValueError where it varies over others, too.
+    """
+    declared = getattr(spec, "manual_axis_type", None)
+    if declared is None or declared.empty:
+        return x
+    if declared.unreduced or declared.reduced:
+        raise NotImplementedError(f"{name}: a result is declared {declared}; a host function gives "
+                                  "values that vary over axes, no terms of a sum")
+    if more := varies(x) - declared.varying:
+        raise ValueError(f"{name}: a result is declared to vary over {sorted(declared.varying)}, "
+                         f"and the arguments vary over {sorted(more)} as well; add these to its "
+                         "manual_axis_type")
+    missing = tuple(sorted(declared.varying - varies(x)))
+    return pcast(x, missing, to="varying") if missing else x
 
 
 def _checked(name: str, callback: Callable[..., Any], made: Any, tree: Any,

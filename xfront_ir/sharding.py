@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from .errors import IRValueError
 
@@ -261,12 +261,28 @@ def replicated(ndim: int) -> Spec:
     return Spec(((),) * ndim)
 
 
+class DividedBatch(tuple[Any, int]):
+    """An axis of vmap, its name and size, that is divided over the axes `over` of a mesh."""
+
+    over: tuple[str, ...]
+
+    def __new__(cls, name: Any, size: int, over: tuple[str, ...]) -> DividedBatch:
+        self = super().__new__(cls, (name, size))
+        self.over = over
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is DividedBatch and other.over == self.over and (
+            super().__eq__(other) is True)
+
+    def __hash__(self) -> int:
+        return hash((super().__hash__(), self.over))
+
+
 def batch_axes(axis: tuple[Any, int]) -> tuple[str, ...]:
-    """The axes of a mesh over which an axis of vmap is divided. An axis that the user did not name
-    has a tuple for its name, which ends with them."""
-    name: object = axis[0]
-    parts = cast("tuple[Any, ...]", name) if isinstance(name, tuple) else ()
-    return parts[2] if len(parts) == 3 else ()
+    """The axes of a mesh over which an axis of vmap is divided."""
+    return axis.over if type(axis) is DividedBatch else ()
 
 
-__all__ = ["AXIS_TYPES", "MeshAxes", "Sharding", "Spec", "batch_axes", "explicit", "replicated"]
+__all__ = ["AXIS_TYPES", "DividedBatch", "MeshAxes", "Sharding", "Spec", "batch_axes", "explicit",
+           "replicated"]

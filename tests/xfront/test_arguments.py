@@ -288,8 +288,6 @@ REFUSED: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("reduce_axes", NotImplementedError, lambda: jax.linear_transpose(
         jnp.sum, X, reduce_axes=("i",))),
     ("spmd_axis_name", TypeError, lambda: jax.vmap(jnp.sin, spmd_axis_name=3)),
-    ("spmd_axis_name", NotImplementedError, lambda: jax.vmap(
-        jnp.sin, spmd_axis_name="i", axis_name="j")),
     ("sum_match", NotImplementedError, lambda: jax.vmap(jnp.sin, sum_match=True)),
     ("concrete", NotImplementedError, lambda: jax.checkpoint(jnp.sin, concrete=True)),
     ("concrete", NotImplementedError, lambda: jax.checkpoint(concrete=True)(jnp.sin)),

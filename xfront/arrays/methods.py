@@ -9,7 +9,7 @@ functions.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -255,6 +255,13 @@ class Shard:
     """The part of an array on one device: `device`, `index` (slices of the global array),
     `replica_id`, and `data`, an array on that device or None where another process drives it.
 
+    Args:
+      device: one of those of `sharding`.
+      sharding: how an array of shape `global_shape` is divided.
+      data: the part, where it is at hand.
+    Raises: ValueError where the device is none of them; IndivisibleError where a dimension does not
+      divide.
+
     >>> shard, = jnp.array([1., 2.]).addressable_shards
     >>> shard.index, shard.data
     ((slice(None, None, None),), Array([1., 2.], dtype=float32))
@@ -262,8 +269,16 @@ class Shard:
 
     __slots__ = ("_data", "device", "index", "replica_id")
 
-    def __init__(self, device: Any, index: tuple, replica_id: int, data: ArrayImpl | None) -> None:
-        self.device, self.index, self.replica_id, self._data = device, index, replica_id, data
+    index: tuple[slice, ...]
+    replica_id: int
+
+    def __init__(self, device: Any, sharding: Any, global_shape: Sequence[int],
+                 data: ArrayImpl | None = None) -> None:
+        parts = _parts(sharding, tuple(global_shape))
+        if device not in parts:
+            raise ValueError(f"Shard: {device!r} is none of the devices of {sharding}")
+        self.device, self._data = device, data
+        self.index, self.replica_id = parts[device]
 
     @property
     def data(self) -> ArrayImpl | None:
@@ -282,14 +297,24 @@ def _shards(x: ArrayImpl, everywhere: bool) -> list[Shard]:
         raise deleted_error(x)
     sharding, shape = x._sharding, x.aval.shape
     data = {part._sharding._device: part for part in device_arrays(x)}
-    seen: dict[str, int] = {}
     shards = []
-    for device, index in sharding.devices_indices_map(shape).items():
-        replica = seen.get(str(index), 0)
-        seen[str(index)] = replica + 1
+    for device, (index, replica) in _parts(sharding, shape).items():
         if everywhere or device in data:
-            shards.append(Shard(device, index, replica, data.get(device)))
+            shard = object.__new__(Shard)
+            shard.device, shard._data = device, data.get(device)
+            shard.index, shard.replica_id = index, replica
+            shards.append(shard)
     return shards
+
+
+def _parts(sharding: Any, shape: tuple[int, ...]) -> dict[Any, tuple[tuple[slice, ...], int]]:
+    """For each device the slices of its part, and how many devices before it have the same."""
+    seen: dict[str, int] = {}
+    parts = {}
+    for device, index in sharding.devices_indices_map(shape).items():
+        parts[device] = index, seen.get(str(index), 0)
+        seen[str(index)] = parts[device][1] + 1
+    return parts
 
 
 def _addressable_data(x: ArrayImpl, index: int) -> ArrayImpl:

@@ -13,6 +13,7 @@ from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import operand
 from ..dtypes import bfloat16
+from ..tracing.trace import state
 from ..tracing.tracer import Tracer, as_tracer
 from .contractions import DotDimensionNumbers, dot_general
 
@@ -54,6 +55,7 @@ def ragged_dot(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
       lhs: [m, k].
       rhs: [g, k, n].
       group_sizes: integers [g]; rows after the last group give zeros.
+      out_sharding: how the result lies; must be given where explicit axes divide an operand.
     Returns: [m, n].
     Raises: TypeError, NotImplementedError as `ragged_dot_general`.
 
@@ -83,7 +85,7 @@ def ragged_dot_general(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
       group_sizes: integers [g], or with the batch axes of lhs before; elements of the ragged axis
         after the last group count for nothing.
     Raises: TypeError where axes, sizes or dtypes do not fit; NotImplementedError for
-      `group_offset`.
+      `group_offset`, and without `out_sharding` where explicit axes divide an operand.
     Source: CHLO spec, ragged_dot. All groups are one product with masks: the work is that of g
       products.
 
@@ -111,6 +113,11 @@ def _ragged(lhs: Any, rhs: Any, sizes: Any, numbers: Any, ragged: int, groups: t
             precision: Any, preferred: Any) -> Any:
     x, y = operand("ragged_dot", lhs), operand("ragged_dot", rhs)
     sizes = operand("ragged_dot", sizes)
+    if divided := [t for t in (x, y, sizes) if t.value.type.sharding is not None]:
+        if not state.told:
+            raise NotImplementedError(
+                f"ragged_dot: an operand is {divided[0].value.type}, and where the result lies is "
+                "not inferred from explicit axes; say it by out_sharding=P(...)")
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     if not jnp.issubdtype(sizes.dtype, jnp.integer):
         raise TypeError(f"ragged_dot: group_sizes must be integers, got {sizes.value.type}")

@@ -14,7 +14,7 @@ from ..arrays.annotations import Array, ArrayLike, AxisLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import array_like, convert, index_of, normalize_axis, operand
-from ..tracing.trace import emit
+from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import remainder
 from .manipulation import cut, joined, ravel, unstack
@@ -64,8 +64,10 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
       axis: None repeats the elements of the flattened array.
       total_repeat_length: the result's size along the axis: longer results are cut, shorter ones
         filled with the last element.
-    Raises: TypeError for lists and negative numbers; ValueError for axes out of range and numbers
-      that do not fit; ConcretizationTypeError for traced numbers without a length.
+      out_sharding: how the result lies; must be given where explicit axes divide what is repeated.
+    Raises: TypeError for lists and negative numbers; ValueError for axes out of range, for numbers
+      that do not fit, and where an out_sharding is missing; ConcretizationTypeError for traced
+      numbers without a length.
     Source: `numpy.repeat`.
 
     >>> jnp.repeat(jnp.array([1, 2]), 2)
@@ -74,6 +76,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
     at_home("repeat", out_sharding)
     a, repeats = array_like("repeat", a), array_like("repeat", repeats)
     shape = getattr(a, "shape", ())
+    _check_divided(a, axis)
     if axis is None:
         a, shape, at = ravel(a), (math.prod(shape),), 0
     elif not shape:
@@ -94,6 +97,17 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
     if counts.size == 1:
         return _repeat_evenly(a, int(counts.reshape(())), at)
     return take(a, np.repeat(np.arange(shape[at], dtype=np.int32), counts), at, mode="clip")
+
+
+def _check_divided(a: Any, axis: int | None) -> None:
+    """Refuse to guess where the repeated elements of a dimension that is divided lie. Raises:
+    ValueError."""
+    kind = a.value.type if type(a) is Tracer else getattr(getattr(a, "aval", None), "ir", None)
+    if kind is None or kind.sharding is None or state.told:
+        return
+    if any(kind.dims if axis is None else kind.dims[normalize_axis("repeat", axis, kind.ndim)]):
+        raise ValueError(f"repeat: explicit axes divide what is repeated of {kind}; say where the "
+                         "result lies by out_sharding=P(...)")
 
 
 # --- rolling ------------------------------------------------------------------------------

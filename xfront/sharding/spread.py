@@ -91,13 +91,12 @@ class Spread:
         from lowering.partitioning import Partition  # with the first program, not with the library
 
         count = len(self.devices)
-        if count == 1:
-            return Partition()
         outs = [None if s is None else self._checked(s, v.type) for s, v in zip(
             self.told([v.type for v in function.returns]), function.returns, strict=True)]
-        return Partition(1, count, tuple([self._param(s, v.type) for s, v in
-                                          zip(ins, function.params, strict=True)]), tuple(outs),
-                         self.mesh.axes.abstract)
+        params = [self._param(s, v.type) for s, v in zip(ins, function.params, strict=True)]
+        if count == 1:
+            return Partition()
+        return Partition(1, count, tuple(params), tuple(outs), self.mesh.axes.abstract)
 
     def _param(self, sharding: Any, type: TensorType) -> data.Sharding:
         if sharding is None:

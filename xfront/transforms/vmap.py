@@ -10,7 +10,7 @@ from xfront_ir import ops
 from xfront_ir.core import Function
 from xfront_ir.opdef import Request
 from xfront_ir.passes.vectorize import vectorize
-from xfront_ir.sharding import Sharding, Spec
+from xfront_ir.sharding import DividedBatch, Sharding, Spec
 
 from ..arrays.arguments import only
 from ..on_demand import above
@@ -99,7 +99,8 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
       axis_name: a name for the axis, for collectives such as `lax.psum` in `fun`; None gives none.
       axis_size: size of the mapped axis; needed only where no argument is mapped.
       spmd_axis_name: name of a mesh axis, or a tuple of names. Where `fun` says how values lie, in
-        its sharding constraints and its `shard_map`s, the batch is divided over these axes.
+        its sharding constraints and its `shard_map`s, the batch (with `chunk`, each chunk) is
+        divided over these axes.
       sum_match: False only; other values concern results that are sums over devices.
       chunk: largest number of examples to be mapped at once; None maps all. The chunks run one
         after the other in a scan, with the same result and the memory of one chunk. The size need
@@ -107,8 +108,7 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
     Returns: a function of arguments with the mapped axis. A call raises ValueError where sizes or
       axes do not fit the arguments or results, TypeError where a mapped argument is not an array.
     Raises: TypeError where an axis, `chunk` or `spmd_axis_name` is of the wrong type; ValueError
-      for `chunk` below 1 or with `axis_name`; NotImplementedError for `sum_match`, and for
-      `spmd_axis_name` together with `axis_name` or `chunk`.
+      for `chunk` below 1 or with `axis_name`; NotImplementedError for `sum_match`.
 
     >>> xfront.vmap(jnp.dot)(jnp.eye(2), jnp.ones((2, 2)))
     Array([1., 1.], dtype=float32)
@@ -119,7 +119,7 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
         in_axes = tuple(in_axes)
     name = name_of(fun)
     _check_arguments(name, in_axes, out_axes, axis_name, sum_match, chunk)
-    spread = () if spmd_axis_name is None else _spread(name, spmd_axis_name, axis_name, chunk)
+    spread = () if spmd_axis_name is None else _spread(name, spmd_axis_name)
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
@@ -152,9 +152,10 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
         if size is None or divided:
             size = _checked_batch(name, size, taken, spread)
         if chunk is not None and positions and size > chunk:
-            return _by_chunks(fun, tree, leaves, axes, out_axes, size, chunk)
+            return _by_chunks(fun, tree, leaves, axes, out_axes, size, chunk, spread)
         mapped = [k for k, a in enumerate(axes) if a is not None]
-        axis = (axis_name if axis_name is not None else ("vmap", len(state.stack), spread), size)
+        bound = axis_name if axis_name is not None else ("vmap", len(state.stack))
+        axis = DividedBatch(bound, size, spread) if spread else (bound, size)
 
         def call(tracers: list[Tracer]) -> Any:
             filled = list(leaves)
@@ -243,16 +244,12 @@ def _check_arguments(name: str, in_axes: Any, out_axes: Any, axis_name: Any, sum
         _check_chunk(name, chunk, axis_name)
 
 
-def _spread(name: str, spmd_axis_name: Any, axis_name: Any, chunk: Any) -> tuple[str, ...]:
-    """The axes of a mesh over which the batch is to be divided. Raises: TypeError, ValueError."""
+def _spread(name: str, spmd_axis_name: Any) -> tuple[str, ...]:
+    """The axes of a mesh over which the batch is to be divided. Raises: TypeError."""
     names = (spmd_axis_name,) if isinstance(spmd_axis_name, str) else spmd_axis_name
     if not isinstance(names, tuple) or not all([isinstance(a, str) for a in names]):
         raise TypeError(f"vmap of {name}: spmd_axis_name must be the name of a mesh axis or a "
                         f"tuple of such names, got {spmd_axis_name!r}")
-    if axis_name is not None or chunk is not None:
-        other = f"axis_name={axis_name!r}" if axis_name is not None else f"chunk={chunk}"
-        raise NotImplementedError(f"vmap of {name}: spmd_axis_name={spmd_axis_name!r} and {other} "
-                                  "cannot be combined; nest two vmaps")
     return names
 
 
@@ -268,13 +265,13 @@ def _check_chunk(name: str, chunk: Any, axis_name: Any) -> None:
 
 
 def _by_chunks(fun: Callable[..., Any], tree: Any, leaves: list, axes: Sequence[int | None],
-               out_axes: Any, size: int, chunk: int) -> Any:
+               out_axes: Any, size: int, chunk: int, spread: tuple[str, ...]) -> Any:
     @functools.wraps(fun)
     def flat(*leaves: Any) -> Any:
         args, kwargs = tree_unflatten(tree, leaves)
         return fun(*args, **kwargs)
 
-    many = vmap(flat, tuple(axes), out_axes)
+    many = vmap(flat, tuple(axes), out_axes, spmd_axis_name=spread or None)
 
     def part(leaves: list[Any]) -> tuple[Any, list[int | None]]:
         made = many(*leaves)

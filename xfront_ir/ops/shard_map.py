@@ -40,7 +40,7 @@ from ..passes.bodies import (
     vectorize,
 )
 from ..regions import REST, Body, Regions
-from ..sharding import MeshAxes, Sharding, Spec, batch_axes, replicated
+from ..sharding import DividedBatch, MeshAxes, Sharding, Spec, batch_axes, replicated
 from ..types import TensorType, plain
 from .shape import reshape
 
@@ -258,19 +258,25 @@ def _batch(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> 
 
 def _part_of_batch(attrs: Attrs, body: Function, axis: Axis, own: tuple[str, ...]) -> Any:
     """The batch axis inside the body, where it is divided over the op's axes `own`."""
-    name: Any = axis[0]
+    name, size = axis
     if any([a in own for s in (*attrs["in_specs"], *attrs["out_specs"]) for a in s.axes]):
         raise IRValueError(f"vmap spmd_axis_name {own} cannot appear in shard_map in_specs or "
                            "out_specs")
     if read := axis_names(body).intersection(own):
         raise IRValueError(f"vmap: spmd_axis_name has {min(read)!r}, which the body of a shard_map "
                            "reads: its devices would exchange different examples")
+    if name in attrs["axes"]:
+        name = ("outside", name)
+    elif name in axis_names(body):
+        raise IRValueError(f"vmap: the body of a shard_map has a collective over {name!r}, an axis "
+                           f"that is divided over spmd_axis_name {own}: each device has a part of "
+                           "the examples only")
     count = attrs["mesh"].size_of(own)
-    if axis[1] % count:
-        raise IRValueError(f"vmap: a batch of {axis[1]} cannot be divided over spmd_axis_name "
+    if size % count:
+        raise IRValueError(f"vmap: a batch of {size} cannot be divided over spmd_axis_name "
                            f"{own}, of {count} devices")
     rest = tuple([a for a in batch_axes(axis) if a not in own])
-    return (*name[:2], rest), axis[1] // count
+    return DividedBatch(name, size // count, rest) if rest else (name, size // count)
 
 
 def _widened(op: Op, attrs: Any, extra: Types) -> dict[str, Any]:

@@ -507,6 +507,26 @@ def check_random_programs_agree_with_one_device() -> None:
             raise AssertionError(f"agree({seed})") from e
 
 
+def check_shardings_of_one_device_have_no_more_entries_than_the_value() -> None:
+    one = NamedSharding(xfront.make_mesh((1,), ("x",)), P("x", None))
+    for told in ({"in_shardings": one}, {"out_shardings": one}):
+        raises(ValueError, ["rank at least 2"],
+               lambda told=told: xfront.jit(lambda x: x + 1, **told)(np.ones(4)))
+
+
+def check_shards_are_made_of_a_sharding() -> None:
+    device = mesh().devices[1, 1]
+    shard = xfront.Shard(device, on("x"), (8, 4))
+    assert (shard.index, shard.replica_id, shard.data) == (
+        (slice(2, 4), slice(None)), 1, None)
+    x = put(grid(8, 4), "x")
+    found = next(s for s in x.addressable_shards if s.device == device)
+    assert (found.index, found.replica_id) == (shard.index, shard.replica_id)
+    raises(ValueError, ["none of the devices"], lambda: xfront.Shard(
+        device, xfront.sharding.make_single_device_sharding(xfront.devices()[0]), (8,)))
+    raises(IndivisibleError, ["7"], lambda: xfront.Shard(device, on("x"), (7,)))
+
+
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
           if name.startswith("check_")}
 

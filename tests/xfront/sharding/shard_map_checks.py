@@ -365,6 +365,45 @@ def check_batches_over_axes_of_the_mesh() -> None:
            lambda: xfront.vmap(mapped(jnp.sin, P("y"), P("y")), spmd_axis_name="x")(rows[:3]))
 
 
+def check_divided_batches_have_a_name_and_come_in_chunks() -> None:
+    rows = np.arange(128, dtype=np.float32).reshape(8, 16)
+
+    def held(r: Any) -> Any:
+        return lax.with_sharding_constraint(r + lax.psum(r, "i"), on("y"))
+
+    made = xfront.jit(xfront.vmap(held, axis_name="i", spmd_axis_name="x"))(rows)
+    close(made, rows + rows.sum(0))
+    assert made.sharding.is_equivalent_to(on("x", "y"), 2)
+    total = mapped(lambda r: lax.psum(r, "y"), P("y"), P())
+    for name in ("i", "x"):
+        close(xfront.vmap(total, axis_name=name, spmd_axis_name="x")(rows),
+              rows.reshape(8, 2, 8).sum(1))
+    raises(ValueError, ["over 'i'", "part of the examples"], lambda: xfront.vmap(
+        mapped(lambda r: lax.psum(r, "i"), P("y"), P("y")), axis_name="i", spmd_axis_name="x")(
+            rows))
+    chunked = xfront.vmap(total, chunk=4, spmd_axis_name="x")
+    close(chunked(rows), rows.reshape(8, 2, 8).sum(1))
+    assert "(%arg1: tensor<1x8xf32>)" in xfront.jit(chunked).lower(rows).as_text()
+
+
+def check_results_of_callbacks_vary_as_declared() -> None:
+    def call(r: Any, *axes: str) -> Any:
+        kind = xfront.ShapeDtypeStruct(
+            (2,), np.float32, manual_axis_type=xfront.sharding.ManualAxisType(varying={*axes}))
+        made = xfront.pure_callback(lambda v: np.ones(2, np.float32), kind, r)
+        met.append(xfront.typeof(made).mat.varying)
+        return made
+
+    met: list[frozenset[str]] = []
+    for axes in ((), ("x",), ("x", "y")):
+        mapped(lambda r, axes=axes: call(r, *axes), P("x"), P(("x", "y")))(X)
+    assert met == [{"x"}, {"x"}, {"x", "y"}], met
+    mapped(lambda r: call(r, "y"), P(), P("y"))(X)
+    raises(ValueError, ["['y']", "vary over ['x']"],
+           lambda: mapped(lambda r: call(r, "y"), P("x"), P())(X))
+    raises(ValueError, ["shard_map", "'q'"], lambda: call(X, "q"))
+
+
 # --- refusals -------------------------------------------------------------------------------
 
 def check_what_does_not_fit_is_refused() -> None:
