@@ -384,7 +384,7 @@ class RuleContext:
         Calls that are not private functions are emitted in place, without recursion.
         Returns: the MLIR values of its returns.
         """
-        env = dict(zip(function.params, operands, strict=True))
+        env = dict(zip(function.params, self._entered(function, operands), strict=True))
         simple, rules, find = SIMPLE, RULES, _find_rule
         types, create = self._types, self._create
         before, scope = self.loc, self.scope
@@ -434,6 +434,13 @@ class RuleContext:
                     return returned
                 ops, env, function, op, self.scope = stack.pop()
                 env.update(zip(op.results, returned, strict=True))
+
+    def _entered(self, function: Function, operands: Sequence[Any]) -> Sequence[Any]:
+        """The operands as parameters; terms of a sum are said to be such, as Shardy does not bring
+        that into a region."""
+        return [self.as_typed(v, x) if v.type.sharding is not None
+                and v.type.sharding.spec.unreduced else x
+                for v, x in zip(function.params, operands, strict=True)]
 
     def _scope_of(self, op: Op) -> str:
         parts = [self.scope, *(op.loc.scope if op.loc else ()), op.attrs.get("name") or ""]

@@ -17,7 +17,8 @@ from .dtypes import DType
 from .errors import IRTypeError, ShardingTypeError
 from .literal import Literal, literal, number
 from .locations import Location
-from .opdef import OpDef, R, infer_anyway, infer_types
+from .opdef import OpDef, R, infer_anyway, infer_types, lookup
+from .spreading import settled
 from .types import TensorType
 
 _new = object.__new__
@@ -78,6 +79,8 @@ class Builder:
                         known = definition.memo[key] = (infer_types(definition, types, attrs),
                                                         None if definition.has_floats else attrs)
                     except ShardingTypeError:
+                        if (settled := self.settled(definition, operands)) is not None:
+                            return self.add(definition, settled, attrs)
                         known = self.infer(definition, types, attrs), None
                 found, attrs = known[0], known[1] or attrs
         else:
@@ -87,6 +90,8 @@ class Builder:
                 try:
                     found = definition.memo[types] = infer_types(definition, types, attrs)
                 except ShardingTypeError:
+                    if (settled := self.settled(definition, operands)) is not None:
+                        return self.add(definition, settled, attrs)
                     found = self.infer(definition, types, attrs)
         op = _new(Op)
         op.definition, op.operands, op.attrs, op.loc = definition, operands, attrs, self.loc
@@ -104,6 +109,17 @@ class Builder:
               ) -> tuple[TensorType, ...]:
         """Result types; a strict builder refuses where the axes of results cannot be told."""
         return (infer_types if self.strict else infer_anyway)(definition, types, attrs)
+
+    def settled(self, definition: OpDef, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
+        """The operands of an op that was refused because devices hold terms of a sum of some,
+        brought to where they may be used; None in a strict builder, and where there are none."""
+        types = tuple([v.type for v in operands])
+        if self.strict or not any([t.sharding is not None and t.sharding.spec.unreduced
+                                   for t in types]):
+            return None
+        reshard = lookup("reshard")
+        return tuple([v if s is None else self.emit(reshard, v, sharding=s)
+                      for v, s in zip(operands, settled(definition, types), strict=True)])
 
     def append(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any],
                type: TensorType) -> Value:

@@ -55,7 +55,9 @@ def spread_types(definition: OpDef, types: Types, attrs: Mapping[str, Any], *, l
     made: list[TensorType] = []
     if rule is as_inferred:
         return found
-    sums = summed_alike(name, types, linear)
+    if rule is each_as_it_is:
+        return types
+    sums = summed(definition, types, linear, rule is alike or ELEMENTWISE in definition.traits)
     for t, dims in zip(found, rule(definition, types, attrs, found), strict=True):
         names = [a for d in dims for a in d]
         if len({*names}) != len(names):
@@ -69,6 +71,9 @@ def spread_types(definition: OpDef, types: Types, attrs: Mapping[str, Any], *, l
                 refuse(f"{name} on sharded dims where out dim ({n}) is not divisible by mesh axes "
                        f"({mesh.size_of(d)}) with spec ({','.join(d)}) is not implemented. Got "
                        f"input type={listed(types)} and output shape={t.shape}: {RESHARD}")
+        if sums[0] and not t.is_inexact:
+            refuse(f"{name} of terms of a sum, {listed(types)}, to {t}: take the sum first, by "
+                   "`xfront.sharding.reshard(x, P(...))`")
         made.append(t.over(Sharding(mesh, Spec(dims, (), *sums))) if names or any(sums) else t)
     return tuple(made)
 
@@ -89,20 +94,80 @@ def listed(types: Sequence[TensorType]) -> str:
 
 # --- sums that are still to be taken --------------------------------------------------------
 
-def summed_alike(name: str, types: Types, linear: bool) -> tuple[Sequence[str], Sequence[str]]:
+Names = tuple[str, ...]
+PRODUCTS: dict[OpDef, tuple[int, ...]] = {}
+"""Elementwise ops of two operands that are linear in each of those at these places. Where the
+devices hold terms of a sum of it, and the other is whole, each device multiplies its term."""
+TERMWISE: set[OpDef] = set()
+"""Ops that are linear in all operands together, and do not say so by their tangent."""
+CHOICES: set[OpDef] = set()
+"""Ops whose first operand chooses among the others, in which they are linear."""
+
+
+SUMS: dict[OpDef, Callable[[Types, Mapping[str, Any]], tuple[tuple[str, ...] | None, Types]]] = {}
+"""Ops that sum over dimensions, with what gives the axes which divide these, and the operands
+without them: over these axes devices may be left with terms of the sum. None for the axes where
+operands do not agree."""
+
+
+def summed(op: OpDef, types: Types, linear: bool, by_element: bool) -> tuple[Names, Names]:
     """The `unreduced` and `reduced` axes of results. Raises: ShardingTypeError where an op that is
-    not linear meets terms of a sum."""
-    found = {(t.sharding.spec.unreduced, t.sharding.spec.reduced) if t.sharding else ((), ())
-             for t in types}
-    if found == {((), ())}:
-        return (), ()
-    unreduced = {u for u, _ in found}
-    if linear and len(found) == 1:
-        return next(iter(found))
-    if unreduced == {()}:
-        return (), ()                             # values are whole; only their derivatives differ
-    refuse(f"{name} operation does not accept unreduced inputs like {listed(types)}: the devices "
-           "hold terms of a sum. Take the sum with `xfront.sharding.reshard(x, P(...))`")
+    not linear meets terms of a sum, or operands do not agree about what is reduced."""
+    linear = linear or op in TERMWISE
+    found = {(t.sharding.spec.unreduced, t.sharding.spec.reduced) for t in types
+             if t.sharding is not None}
+    if not any([u for u, _ in found]):
+        return (), _reduced(op, types, {r for _, r in found}, linear or by_element)
+    if op in PRODUCTS:
+        sums = [t.sharding.spec if t.sharding is not None else None for t in types]
+        for place in PRODUCTS[op]:
+            mine, other = sums[place], sums[1 - place]
+            if mine and mine.unreduced and not mine.reduced and other and (
+                    not other.unreduced and other.reduced == mine.unreduced):
+                return mine.unreduced, ()
+        refuse(f"{op.name}: the devices hold terms of a sum of one operand, and the other must be "
+               f"whole and `reduced` over the same axes, got {listed(types)}: reshard it, "
+               "`xfront.sharding.reshard(x, P(reduced={...}))`, or take the sum")
+    summands = types[1:] if op in CHOICES else types
+    sums = {(t.sharding.spec.unreduced, t.sharding.spec.reduced) if t.sharding else None
+            for t in summands}
+    if len(sums) == 1 and (linear or op in CHOICES) and not _unreduced(types[0], op in CHOICES):
+        (agreed,) = sums
+        if agreed is not None and all([t.is_inexact for t in summands]):
+            return agreed
+    refuse(f"{op.name} operation does not accept unreduced inputs like {listed(types)}: "
+           "the devices hold terms of a sum. Take the sum by `xfront.sharding.reshard(x, P(...))`")
+
+
+def _unreduced(t: TensorType, asked: bool) -> bool:
+    return asked and t.sharding is not None and bool(t.sharding.spec.unreduced)
+
+
+def _reduced(op: OpDef, types: Types, found: set[Names], kept: bool) -> Names:
+    """The `reduced` axes of results whose operands are all whole sums."""
+    if found == {()} or not (kept or len(types) == 1):
+        return ()                                 # values are whole; only their derivatives differ
+    if len(found) > 1:
+        refuse(f"{op.name}: inputs cannot be sharded or replicated over axes along which another "
+               f"input is reduced, got {listed(types)}: reshard one to the other's")
+    return found.pop()
+
+
+def settled(op: OpDef, types: Types) -> list[Sharding | None]:
+    """For each operand of an op that was refused, the sharding to which it is brought first: terms
+    of a sum are summed, but for products, whose other operand becomes a whole one."""
+    held = [t.sharding for t in types]
+    terms = [i for i, s in enumerate(held) if s is not None and s.spec.unreduced]
+    if len(terms) == 1 and terms[0] in PRODUCTS.get(op, ()):
+        term = held[terms[0]]
+        if term is not None and not term.spec.reduced:
+            factor = Sharding(term.mesh, Spec(term.spec.dims, (), (), term.spec.unreduced))
+            return [None if s is term else factor for s in held]
+    if op in CHOICES and 0 not in terms and len({held[i] for i in terms}) == 1:
+        return [None if i == 0 or s is held[terms[0]] else held[terms[0]]
+                for i, s in enumerate(held)]
+    return [Sharding(s.mesh, Spec(s.spec.dims)) if s is not None and s.spec.unreduced else None
+            for s in held]
 
 
 # --- rules of families ----------------------------------------------------------------------
@@ -219,5 +284,6 @@ def unchanged(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types
     return [(*x.dims, *[()] * (t.ndim - x.ndim))[:t.ndim] for t in results]
 
 
-__all__ = ["RESHARD", "along", "alike", "anyhow", "as_inferred", "each_as_it_is", "gone", "leading",
-           "listed", "met", "refuse", "resized", "spread_types", "spreads", "unchanged", "whole"]
+__all__ = ["CHOICES", "PRODUCTS", "RESHARD", "SUMS", "TERMWISE", "along", "alike", "anyhow",
+           "as_inferred", "each_as_it_is", "gone", "leading", "listed", "met", "refuse", "resized",
+           "settled", "spread_types", "spreads", "unchanged", "whole"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import dtypes
 from .dtypes import DType
-from .sharding import Shape, Sharding, explicit
+from .sharding import Shape, Sharding, Spec, explicit
 
 
 class TensorType:
@@ -44,6 +44,16 @@ class TensorType:
     def dims(self) -> tuple[tuple[str, ...], ...]:
         """For each dimension the explicit axes that divide it."""
         return ((),) * self.ndim if self.sharding is None else self.sharding.spec.dims
+
+    @property
+    def cotangent(self) -> TensorType:
+        """The type of cotangents: over axes along which a value is reduced they are unreduced, and
+        the other way round."""
+        held = self.sharding
+        if held is None or not (held.spec.unreduced or held.spec.reduced):
+            return self
+        spec = Spec(held.spec.dims, (), held.spec.reduced, held.spec.unreduced)
+        return self.over(Sharding(held.mesh, spec))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_sharded if self.sharding else tensor), (
@@ -111,7 +121,8 @@ def _sharded(shape: Shape, dtype: DType, sharding: Sharding) -> TensorType:
         made.sharding, made.plain = sharding, tensor(shape, dtype)
         sizes = [f"{n}@{a[0]}" if len(a) == 1 else f"{n}@({','.join(a)})" if a else str(n)
                  for n, a in zip(shape, spec.dims, strict=True)]
-        sums = [f"{letter}:{','.join(names)}" for letter, names in
+        sums = [f"{letter}:{names[0]}" if len(names) == 1 else f"{letter}:({','.join(names)})"
+                for letter, names in
                 (("U", spec.unreduced), ("R", spec.reduced)) if names]
         text = f"{dtype.name}[{','.join(sizes)}]" + f"{{{', '.join(sums)}}}" * bool(sums)
         made._text = text               # pyright: ignore[reportPrivateUsage]

@@ -30,7 +30,8 @@ def _repr(x: ArrayImpl) -> str:
     aval = x.aval
     tail = f"dtype={aval.dtype.name}" + (", weak_type=True)" if aval.weak_type else ")")
     if not _is_readable(x):
-        return f"Array(shape={aval.shape}, {tail}"
+        held = f"sharding={x._sharding}, " if binding.holds_terms(x._sharding) else ""
+        return f"Array(shape={aval.shape}, {held}{tail}"
     return text_of(to_numpy(x), tail)
 
 
@@ -47,7 +48,9 @@ def text_of(value: np.ndarray, tail: str) -> str:
 
 def _is_readable(x: ArrayImpl) -> bool:
     """Whether devices of this process hold the whole array."""
-    return x._sharding.is_fully_addressable or x._sharding.is_fully_replicated
+    sharding = x._sharding
+    return (sharding.is_fully_addressable or sharding.is_fully_replicated) and not (
+        binding.holds_terms(sharding))
 
 
 def _str(x: ArrayImpl) -> str:
@@ -309,6 +312,8 @@ def _shards(x: ArrayImpl, everywhere: bool) -> list[Shard]:
 
 def _parts(sharding: Any, shape: tuple[int, ...]) -> dict[Any, tuple[tuple[slice, ...], int]]:
     """For each device the slices of its part, and how many devices before it have the same."""
+    if binding.holds_terms(sharding):
+        sharding, _ = sharding._first_terms()
     seen: dict[str, int] = {}
     parts = {}
     for device, index in sharding.devices_indices_map(shape).items():

@@ -53,7 +53,9 @@ def reshard(xs: T, out_shardings: Any) -> T:
 
 def _resharded(x: Any, sharding: Any) -> Any:
     if type(x) is not Tracer and state.current is None:
-        return device_put(x, sharding)
+        if not binding.holds_terms(getattr(x, "sharding", None)):
+            return device_put(x, sharding)
+        return in_a_trace("reshard", lambda args, _: resharded(*args), (checked(x), sharding), {})
     if type(sharding) is not binding.SingleDeviceSharding:
         return resharded(x if type(x) is Tracer else checked(x), sharding)
     return device_put(x, sharding)

@@ -120,6 +120,7 @@ def _addressable(s: Any) -> set[Any]:
 
 @functools.lru_cache(maxsize=4096)
 def _indices(s: Any, shape: tuple[int, ...]) -> dict[Any, tuple[slice, ...]]:
+    _refuse_terms(s)
     part = s.shard_shape(shape)
     devices = s._device_assignment
     hlo = s._to_xla_hlo_sharding(len(shape))
@@ -175,12 +176,13 @@ _SHARED: dict[str, Any] = {
 }
 
 
-def _refuse_sums(s: Any) -> None:
-    """Refuse to place an array by a spec with unreduced or reduced axes. Raises:
+def _refuse_terms(s: Any) -> None:
+    """Refuse to say which part of an array devices hold that hold terms of a sum. Raises:
     NotImplementedError."""
-    if s.spec.unreduced or s.spec.reduced:
-        raise NotImplementedError(f"{s}: axes that are unreduced or reduced are not supported "
-                                  "where arrays are placed; leave them out")
+    if type(s) is NamedSharding and s.spec.unreduced:
+        raise NotImplementedError(
+            f"{s}: devices hold terms of a sum, of which no part of the array can be read; take "
+            "the sum first, `xfront.sharding.reshard(x, P(...))`")
 
 
 # --- a mesh and a spec ------------------------------------------------------------------------
@@ -227,7 +229,6 @@ def ir_sharding(s: Any, ndim: int) -> data.Sharding:
     """
     if type(s) is not NamedSharding:
         raise ValueError(f"expected a NamedSharding, which names axes of a mesh, but got {s}")
-    _refuse_sums(s)
     try:
         return data.Sharding(s.mesh.axes, ir_spec(s.spec, ndim))
     except (ValueError, IRValueError) as e:
@@ -244,34 +245,47 @@ def public_sharding(sharding: data.Sharding) -> Any:
 @functools.lru_cache(maxsize=4096)
 def _hlo(s: Any, ndim: int) -> Any:
     """XLA's sharding of arrays of `ndim` dimensions."""
-    _refuse_sums(s)
     HloSharding = binding.hlo().HloSharding
     mesh = s.mesh
     entries = [axes_of(e) for e in s.spec][:ndim]
     entries += [()] * (ndim - len(entries))
     size = dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))
-    used = [n for e in entries for n in e]
+    summed = [n for n in mesh.axis_names if n in s.spec.unreduced]
+    used = [*[n for e in entries for n in e], *summed]
     if mesh.size == 1 or all(size[n] == 1 for n in used):
         return HloSharding.replicate()
     order = [mesh.axis_names.index(n) for n in used]
     rest = [i for i in range(len(mesh.axis_names)) if i not in order]
     tiles = [int(np.prod([size[n] for n in e], dtype=np.int64)) for e in entries]
-    left = int(np.prod([mesh.axis_sizes[i] for i in rest], dtype=np.int64))
     kinds = []
-    if left > 1:
-        tiles.append(left)
-        kinds = [binding.op_sharding_type().REPLICATED]
+    of = binding.op_sharding_type()
+    for axes, kind in ((summed, of.UNREDUCED), (_names(mesh, rest), of.REPLICATED)):
+        left = int(np.prod([size[n] for n in axes], dtype=np.int64))
+        if left > 1:
+            tiles.append(left)
+            kinds.append(kind)
     return HloSharding.iota_tile(tuple(tiles), reshape_dims=tuple(mesh.axis_sizes),
                                  transpose_perm=(*order, *rest), subgroup_types=kinds)
+
+
+def _names(mesh: Any, places: Sequence[int]) -> list[str]:
+    return [mesh.axis_names[i] for i in places]
+
+
+def _first_terms(s: Any) -> Any:
+    """The sharding without its unreduced axes, and the devices that hold the whole sum where an
+    array is placed so: the first along these axes. The others hold zeros."""
+    spec, mesh = s.spec, s.mesh
+    first = tuple([0 if n in spec.unreduced else slice(None) for n in mesh.axis_names])
+    return s.update(spec=spec.update(unreduced=frozenset())), {*np.ravel(mesh.devices[first])}
 
 
 def _shard_shape(s: Any, shape: Sequence[int]) -> tuple[int, ...]:
     """Shape of a device's part of an array of the given shape.
 
     Raises: ValueError where the spec has more entries than the shape; IndivisibleError where a
-      dimension does not divide; NotImplementedError for unreduced or reduced axes.
+      dimension does not divide.
     """
-    _refuse_sums(s)
     shape, spec = tuple(shape), s.spec
     if len(spec) > len(shape):
         raise ValueError(
@@ -317,6 +331,7 @@ binding.install_on(NamedSharding, {
     "__copy__": lambda s: s,
     "__deepcopy__": lambda s, memo: s,
     "_explicit": _explicit,
+    "_first_terms": _first_terms,
     "_to_xla_hlo_sharding": _hlo,
     "num_devices": property(lambda s: s.mesh.size, doc="How many devices."),
     "is_fully_replicated": property(

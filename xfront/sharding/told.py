@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from xfront_ir.ops.sharding import brought
+
 from ..arrays import binding
 from ..tracing.programs import bind
 from ..tracing.trace import state, trace_function
@@ -16,6 +18,7 @@ from ..tracing.tracer import Tracer
 from ..tree_util import tree_flatten, tree_unflatten
 from .constraint import resharded
 from .context import as_sharding
+from .named import ir_sharding
 
 
 def asked_for(name: str, out_sharding: Any) -> Any:
@@ -38,9 +41,17 @@ def told(name: str, sharding: Any, function: Callable[..., Any], args: tuple, kw
             leaves, tree = tree_flatten(function(*args, **kwargs))
         finally:
             state.told = before
-        return tree_unflatten(tree, [resharded(x, sharding) for x in leaves])
+        return tree_unflatten(tree, [_as_told(x, sharding) for x in leaves])
 
     return in_a_trace(name, run, args, kwargs)
+
+
+def _as_told(x: Any, sharding: Any) -> Any:
+    if not sharding.spec.unreduced or type(x) is not Tracer:
+        return resharded(x, sharding)
+    sharding.shard_shape(x.shape)
+    made = brought(x.home.builder, x.value, ir_sharding(sharding, x.ndim), strict=True)
+    return Tracer(x.home, made, x.weak)
 
 
 def in_a_trace(name: str, run: Callable[[tuple, dict], Any], args: tuple, kwargs: dict) -> Any:

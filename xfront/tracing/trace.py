@@ -351,6 +351,8 @@ def emit_alike(definition: OpDef, x: Tracer, y: Any = None) -> Tracer:
     elif type(y) is Tracer:
         operands = (value, y.value)
     else:
+        if kind.sharding is not None and kind.sharding.spec.unreduced:   # it is no term of a sum
+            return emit(definition, x, Tracer(home, home.number(y, kind.plain, place), x.weak))
         operands = (value, home.constants.get((kind, type(y), y)) or home.number(y, kind, place))
     made, op, tracer = _new(Value), _new(Op), _new_tracer(Tracer)
     made.type = found
@@ -375,7 +377,7 @@ def _emit_elsewhere(definition: OpDef, x: Tracer, y: Any) -> Tracer:
     if type(y) is not Tracer:
         target = state.current
         assert target is not None                # a deeper trace is current, or x would be recorded
-        y = Tracer(target, target.number(y, x.value.type), x.weak)
+        y = Tracer(target, target.number(y, x.value.type.plain), x.weak)
     return emit(definition, x, y)
 
 

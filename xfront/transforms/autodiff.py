@@ -518,8 +518,9 @@ def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree
         if not t.is_inexact:
             continue
         ct_type, _ = kind_of("vjp", ct)
-        if ct_type is not t and ct_type.plain is t.plain and type(ct) is Tracer:
-            ct = emit(ops.reshard, ct, sharding=lying(t, ct_type))
+        wanted = t.cotangent
+        if ct_type is not wanted and ct_type.plain is t.plain and type(ct) is Tracer:
+            ct = emit(ops.reshard, ct, sharding=lying(wanted, ct_type))
         elif ct_type.plain is not t.plain:
             raise ValueError(f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function "
                              f"of {name}: got {ct_type}, but expected {t} because the "

@@ -91,7 +91,7 @@ class Grad(Transformation):
     def types(self, function: Function, request: Request) -> Types:
         """Of the parameters and of the results."""
         active = request.details[0]
-        grads = [v.type for v, a in zip(function.params, active, strict=False) if a]
+        grads = [v.type.cotangent for v, a in zip(function.params, active, strict=False) if a]
         return function.param_types, (*function.return_types, *grads)
 
     def weak_returns(self, function: Function, request: Request) -> Flags:

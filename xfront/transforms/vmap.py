@@ -223,9 +223,11 @@ def _mapped(function: Function, request: Request, given: list, taken: list) -> l
             dims = list(v.type.dims)
             if o is not None:
                 dims.insert(o, along)
-            if any(dims):
+            held = v.type.sharding
+            sums = (held.spec.unreduced, held.spec.reduced) if held is not None else ((), ())
+            if any(dims) or any(sums):
                 results[i] = emit(ops.reshard, results[i],
-                                  sharding=Sharding(mesh, Spec(dims)))
+                                  sharding=Sharding(mesh, Spec(dims, (), *sums)))
         return results
 
     from ..sharding.told import in_a_trace  # with the first explicit axes

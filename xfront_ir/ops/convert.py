@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import DTYPE, LINEAR, LINEAR_OP, ZERO, OpDef, define
-from ..spreading import each_as_it_is, spreads, unchanged
+from ..spreading import TERMWISE, each_as_it_is, spreads, unchanged
 from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, IN_ORDER, LIGHT, MERGED, does, mark
 from ..types import tensor
 from .families import batch_elementwise, move_batch
@@ -136,6 +136,7 @@ optimization_barrier = define(
 # --- axes that divide ---------------------------------------------------------------------
 
 spreads(each_as_it_is, optimization_barrier)
+TERMWISE.add(convert)
 spreads(unchanged, bitcast)
 
 

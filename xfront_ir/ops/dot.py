@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import DTYPE, INTS, LINEAR, TREE, define, lookup, optional
-from ..spreading import Dims, met, refuse, spreads
+from ..sharding import Sharding, Spec
+from ..spreading import SUMS, Dims, met, refuse, spreads
 from ..types import TensorType, tensor
 from .families import becomes
 from .shape import transpose
@@ -242,4 +243,21 @@ def spread_products(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Se
     return ((*batch, *free),)
 
 
+def summed_products(types: Types, attrs: Attrs) -> tuple[tuple[str, ...] | None, Types]:
+    """The axes that divide contracted dimensions, and the operands without; no axes where both are
+    not divided alike."""
+    contract: Pair = attrs["contract"]
+    ours, theirs = [[t.dims[a] for a in axes] for t, axes in zip(types, contract, strict=True)]
+    axes = tuple([a for d in ours for a in d]) if ours == theirs else None
+    return axes, tuple([_whole_along(t, c) for t, c in zip(types, contract, strict=True)])
+
+
+def _whole_along(t: TensorType, axes: Ints) -> TensorType:
+    if t.sharding is None:
+        return t
+    dims = [() if i in axes else d for i, d in enumerate(t.dims)]
+    return t.over(Sharding(t.sharding.mesh, Spec(dims)))
+
+
 spreads(spread_products, dot_general)
+SUMS[dot_general] = summed_products

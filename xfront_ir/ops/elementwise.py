@@ -19,7 +19,7 @@ from ..core import Op, Value
 from ..dtypes import DType
 from ..errors import IRTypeError
 from ..opdef import INT, LINEAR, AttrKind, OpDef, define, enum
-from ..spreading import Dims, alike, listed, refuse, spreads
+from ..spreading import CHOICES, PRODUCTS, TERMWISE, Dims, alike, listed, refuse, spreads
 from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, EXPENSIVE, LIGHT, MERGED, does, mark
 from .families import (
     Partial,
@@ -412,6 +412,9 @@ def _spread_choice(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Seq
 
 
 spreads(_spread_choice, select, select_n)
+CHOICES.update({select, select_n})
+TERMWISE.update({add, sub, neg})
+PRODUCTS.update({mul: (0, 1), div: (0,)})
 
 
 # --- what passes ask ----------------------------------------------------------------------

@@ -13,7 +13,7 @@ from .. import dtypes
 from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import AXES, INT, INTS, LINEAR, LINEAR_OP, SHAPE, define, lookup
-from ..spreading import RESHARD, Dims, listed, met, refuse, resized, spreads
+from ..spreading import RESHARD, TERMWISE, Dims, listed, met, refuse, resized, spreads
 from ..traits import BRANCHES, CHEAP, MERGED, MOVES, REARRANGES, mark
 from ..types import TensorType
 from .families import move_batch
@@ -360,6 +360,7 @@ def _spread_update(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Seq
 
 spreads(resized, slice, pad, dynamic_slice)
 spreads(_spread_concatenate, concatenate)
+TERMWISE.add(concatenate)
 spreads(_spread_update, dynamic_update_slice)
 
 

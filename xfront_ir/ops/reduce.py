@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import AXES, BOOL, DTYPE, INT, LINEAR_OP, ZERO, OpDef, define
-from ..spreading import along, gone, spreads
+from ..spreading import SUMS, along, gone, spreads
 from ..traits import BRANCHES, EXPENSIVE, LIGHT, MERGED, REDUCES, mark
 from ..types import TensorType
 from .elementwise import add, complex_, exp, imag, is_finite, log, logistic, max_, min_, real
@@ -317,9 +317,15 @@ cumlogsumexp = _running("cumlogsumexp", _scanned_tangent(_log_add_exp), is_inexa
 
 # --- axes that divide ---------------------------------------------------------------------
 
+def _summed_axes(types: Types, attrs: Attrs) -> tuple[tuple[str, ...], Types]:
+    axes: tuple[int, ...] = attrs["axes"]
+    return tuple([a for i in axes for a in types[0].dims[i]]), types
+
+
 spreads(gone("axes"), reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and, reduce_or,
         reduce_xor)
 spreads(gone("axis"), argmax, argmin)
+SUMS[reduce_sum] = _summed_axes
 spreads(along("axis"), cumsum, cumprod, cummax, cummin, cumlogsumexp)
 
 

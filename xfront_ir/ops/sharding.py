@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..core import Op
+from ..core import Op, Value
 from ..errors import IRTypeError, IRValueError
-from ..opdef import LINEAR_OP, SHARDING, define
-from ..sharding import Sharding, batch_axes, replicated
-from ..spreading import alike, as_inferred, spreads
+from ..opdef import LINEAR_OP, SHARDING, define, infer_anyway
+from ..sharding import Sharding, Spec, batch_axes, replicated
+from ..spreading import SUMS, alike, as_inferred, listed, refuse, spreads
 from ..types import TensorType
 
 if TYPE_CHECKING:
@@ -43,11 +43,56 @@ def _infer_reshard(types: Types, attrs: Attrs) -> Types:
 
 
 def _transpose_reshard(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
-    """The cotangent goes back to the sharding of the operand; a sum that was taken has no inverse.
-    """
-    x, old = op.operands[0].type, op.attrs["sharding"]
+    """The cotangent goes back to the sharding that cotangents of the operand have."""
+    x, old = op.operands[0].type.cotangent, op.attrs["sharding"]
     sharding = x.sharding or Sharding(old.mesh, replicated(x.ndim))
     return (b.emit(reshard, cotangents[0], sharding=sharding),)
+
+
+def brought(b: Builder, x: Value, sharding: Sharding, *, strict: bool = False) -> Value:
+    """`x`, which the last ops of a builder made, as the sharding says. Where devices are to hold
+    terms of the sum that made x, it is written again without the exchange.
+
+    Raises: ShardingTypeError where that is another sum, if `strict`.
+    """
+    terms = sharding.spec.unreduced
+    if terms and not (x.type.sharding and x.type.sharding.spec.unreduced):
+        x = _as_terms(b, x, sharding, terms, strict)
+    return x if x.type is x.type.over(sharding) else b.emit(reshard, x, sharding=sharding)
+
+
+def _as_terms(b: Builder, x: Value, sharding: Sharding, terms: tuple[str, ...], strict: bool
+              ) -> Value:
+    """`x` as terms of its sum over these axes; x itself where it is no such sum."""
+    moves: list[Op] = []
+    value = x
+    for op in reversed(b.ops):
+        if len(op.results) != 1 or op.results[0] is not value:
+            return x
+        if op.definition in SUMS:
+            break
+        if op.definition.jvp is not LINEAR_OP or len(op.operands) != 1:
+            return x
+        moves.append(op)
+        value = op.operands[0]
+    else:
+        return x
+    types = tuple([v.type for v in op.operands])
+    axes, left = SUMS[op.definition](types, op.attrs)
+    if axes is None or tuple(sorted(axes)) != terms:
+        if strict:
+            refuse("out_sharding's unreduced axes should be equal to those that divide the "
+                   f"dimensions which {op.definition.name} sums over, on both sides: got unreduced "
+                   f"axes={terms} and operands {listed(types)}")
+        return x
+    found = infer_anyway(op.definition, left, op.attrs)[0]
+    if {a for d in found.dims for a in d}.intersection(terms):
+        return x
+    made = b.append(op.definition, op.operands, op.attrs,
+                    found.over(Sharding(sharding.mesh, Spec(found.dims, (), terms))))
+    for op in reversed(moves):
+        made = b.emit(op.definition, made, **op.attrs)
+    return made
 
 
 def lying(type: TensorType, other: TensorType) -> Sharding:
@@ -91,4 +136,4 @@ reshard = define("reshard", attrs={"sharding": SHARDING}, operands=1, infer=_inf
 spreads(alike, sharding_constraint)
 spreads(as_inferred, reshard)
 
-__all__ = ["lying", "reshard", "sharding_constraint"]
+__all__ = ["brought", "lying", "reshard", "sharding_constraint"]

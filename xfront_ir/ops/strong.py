@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 from ..core import Value
 from ..opdef import DTYPE, TREE, OpDef, define, optional
-from ..spreading import alike, spreads
+from ..spreading import PRODUCTS, SUMS, alike, spreads
 from .dot import (
     batch_dot_general,
     cost_dot_general,
     infer_products,
     jvp_dot_general,
     spread_products,
+    summed_products,
     transpose_dot_general,
 )
 from .families import Partial, elementwise, is_inexact, tangent, transpose_bilinear
@@ -53,4 +54,6 @@ strong_dot_general = define(
 
 
 spreads(alike, strong_mul, strong_div)
+PRODUCTS.update({strong_mul: (0, 1), strong_div: (0,)})
 spreads(spread_products, strong_dot_general)
+SUMS[strong_dot_general] = summed_products

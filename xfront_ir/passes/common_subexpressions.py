@@ -41,8 +41,8 @@ def common_subexpressions(fn: Function) -> Function:
             key = (definition, operands, *map(attrs.get, definition.attrs))
         results = op.results
         found = first(key, results)
-        if found is results:
-            keep(op)
+        if found is results or results and found[0].type is not results[0].type:
+            keep(op)                             # the same value, divided in another way
         else:
             env.update(zip(results, found, strict=True))
     if not env:

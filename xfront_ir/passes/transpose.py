@@ -50,7 +50,8 @@ def _transpose(fn: Function, n_residuals: int, active_ct: Flags) -> tuple[Functi
     n_inputs = len(fn.params) - n_residuals
     inputs, residuals = fn.params[:n_inputs], fn.params[n_inputs:]
     b = Builder(fn.name)
-    given = [Value(v.type) if a else None for v, a in zip(fn.returns, active_ct, strict=True)]
+    given = [Value(v.type.cotangent) if a else None
+             for v, a in zip(fn.returns, active_ct, strict=True)]
     made = push_back(b, fn.ops, inputs, fn.returns, given)
     result = Function(f"{fn.name}_transpose",
                       (*residuals, *[ct for ct in given if ct is not None]), b.ops,
@@ -99,7 +100,7 @@ def push_back(b: Builder, ops: Iterable[Op], inputs: Sequence[Value], outputs: S
         known = tuple([LINEAR if v in linear else v for v in operands])
         for v, k, ct in zip(operands, known, rule(b, op, reached, known), strict=True):
             if ct is not None and k is LINEAR:
-                if ct.type is not v.type:
+                if ct.type is not v.type or v.type.sharding is not None:
                     ct = _fitted(b, op, v, ct)
                 old = get(v)
                 cotangents[v] = ct if old is None else b.emit(add, old, ct)
@@ -107,13 +108,16 @@ def push_back(b: Builder, ops: Iterable[Op], inputs: Sequence[Value], outputs: S
 
 
 def _fitted(b: Builder, op: Op, v: Value, ct: Value) -> Value:
-    """The cotangent, with the sharding of its primal. Raises: IRTypeError where it is of another
-    type."""
-    if ct.type.plain is not v.type.plain:
+    """The cotangent, with the sharding that its primal's cotangents have. Raises: IRTypeError where
+    it is of another type."""
+    wanted = v.type.cotangent
+    if ct.type is wanted:
+        return ct
+    if ct.type.plain is not wanted.plain:
         _refuse(op, v, ct)
-    from ..ops.sharding import lying, reshard  # ops stand beside passes, not under them
+    from ..ops.sharding import brought, lying  # ops stand beside passes, not under them
 
-    return b.emit(reshard, ct, sharding=lying(v.type, ct.type))
+    return brought(b, ct, lying(wanted, ct.type))
 
 
 def _refuse(op: Op, v: Value, ct: Value) -> None:

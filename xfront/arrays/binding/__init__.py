@@ -13,6 +13,7 @@ from .buffers import (
     copy_array,
     deleted_error,
     device_arrays,
+    holds_terms,
     host_array,
     moved_between_processes,
     of_processes,

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..abstract import AbstractArray
 from ..beside import without_jax
-from .classes import ArrayImpl, Device, Sharding, SingleDeviceSharding, cpp
+from .classes import ArrayImpl, Device, NamedSharding, Sharding, SingleDeviceSharding, cpp
 from .default_client import client, default_sharding
 from .single_device import single_device_sharding
 from .states import asked_for, guarded, guards, x64_state
@@ -159,11 +159,22 @@ def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = Tru
     x = np.asarray(x)
     if not sharding.has_addressable_devices:
         raise _not_ours(sharding)
+    if holds_terms(sharding):
+        whole, firsts = sharding._first_terms()
+        places = whole.addressable_devices_indices_map(x.shape)
+        return put_parts(x.shape, sharding, {
+            device: x[index] if device in firsts else np.zeros_like(x[index])
+            for device, index in places.items()}, weak, committed)
     places = sharding.addressable_devices_indices_map(x.shape)
     parts = {device: x[index] for device, index in places.items()}
     if sharding.is_fully_replicated and x.flags.c_contiguous:
         return _put_given(x.shape, sharding, parts, weak, committed, copy=True)
     return put_parts(x.shape, sharding, parts, weak, committed)
+
+
+def holds_terms(sharding: Any) -> bool:
+    """Whether devices hold terms of a sum of arrays that are placed so."""
+    return type(sharding) is NamedSharding and bool(sharding.spec.unreduced)
 
 
 def _not_ours(sharding: Any) -> ValueError:
@@ -247,6 +258,8 @@ def to_numpy(x: ArrayImpl) -> np.ndarray:
         raise deleted_error(x)
     wait(x)
     sharding = x._sharding
+    if holds_terms(sharding):
+        sharding.devices_indices_map(x.aval.shape)           # raises
     if not sharding.is_fully_addressable and not sharding.is_fully_replicated:
         raise RuntimeError(
             f"an array of type {x.aval.str_short()} lies partly on devices of other processes, so "
