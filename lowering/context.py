@@ -492,6 +492,16 @@ class RuleContext:
         return self.create("sdy.sharding_constraint", [made], [type_], sharding=self.sharding(
             Sharding(sharding.mesh, spec), type_))
 
+    def whole(self, made: Any, wanted: Sharding | None, type_: TensorType) -> Any:
+        """`made`, summed where it is to become terms of a sum and its type has none. Without, Shardy
+        ends the process, or takes the whole value of each device for its term."""
+        held = type_.sharding
+        if wanted is None or not wanted.spec.unreduced or (
+                held is not None and held.spec.unreduced == wanted.spec.unreduced):
+            return made
+        spec = Spec(held.spec.dims if held is not None else ((),) * type_.ndim)
+        return self.constrained(made, Sharding(wanted.mesh, spec), type_)
+
     def sharding(self, sharding: Sharding, type_: TensorType) -> Any:
         """The attribute `#sdy.sharding` of a value of `type_`; declares its mesh in the module."""
         symbol = self.module.mesh(sharding.mesh)

@@ -166,6 +166,10 @@ class _Module:
             ir.Location.name(n) if n else self.mlir.unknown for n in names])
         ctx.ip, ctx.loc, ctx.token = ir.InsertionPoint(block), self.mlir.unknown, None
         returned = ctx.inline(function, list(block.arguments))
+        if name == "main":
+            returned = [ctx.whole(x, s, v.type) for x, s, v in zip(
+                returned, self.partition.results or [None] * len(returned), function.returns,
+                strict=True)]
         ir.Operation.create("func.return", operands=returned, loc=self.mlir.unknown, ip=ctx.ip)
 
     def _identity(self, at_end: Any, symbol: str, type: TensorType) -> None:

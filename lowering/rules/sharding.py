@@ -7,7 +7,6 @@ from typing import Any
 from lowering.context import RuleContext, rule
 from xfront_ir import ops
 from xfront_ir.core import Op
-from xfront_ir.sharding import Sharding, Spec
 
 
 @rule(ops.sharding_constraint)
@@ -23,9 +22,6 @@ def _sharding_constraint(ctx: RuleContext, op: Op, x: Any) -> Any:
 def _reshard(ctx: RuleContext, op: Op, x: Any) -> Any:
     if ctx.num_partitions == 1:
         return x
-    wanted, held = op.attrs["sharding"], op.operands[0].type.sharding
-    if wanted.spec.unreduced and not (held and held.spec.unreduced == wanted.spec.unreduced):
-        # Shardy ends the process where what made x has no such terms: the sum comes first
-        whole = Spec(held.spec.dims if held else ((),) * op.operands[0].type.ndim)
-        x = ctx.constrained(x, Sharding(wanted.mesh, whole), op.operands[0].type)
+    wanted = op.attrs["sharding"]
+    x = ctx.whole(x, wanted, op.operands[0].type)
     return ctx.constrained(x, wanted, op.results[0].type)

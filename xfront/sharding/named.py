@@ -92,6 +92,8 @@ def _is_equivalent(s: Any, other: Any, ndim: int) -> bool:
         return False
     if s._internal_device_list != binding.DeviceList(tuple(other._device_assignment)):
         return False
+    if binding.holds_terms(s) or binding.holds_terms(other):
+        return s._to_xla_hlo_sharding(ndim) == other._to_xla_hlo_sharding(ndim)
     a, b = s._to_xla_hlo_sharding(ndim), other._to_xla_hlo_sharding(ndim)
     return a == b or _plain(a, ndim) == _plain(b, ndim)
 
@@ -213,7 +215,8 @@ def abstract_sharding(sharding: data.Sharding) -> Any:
     dimensions."""
     spec = sharding.spec
     return NamedSharding(abstract_mesh(sharding.mesh), PartitionSpec(
-        *[_entry(d) for d in spec.dims], unreduced=spec.unreduced, reduced=spec.reduced))
+        *[_entry(d) for d in spec.dims], unreduced=frozenset(spec.unreduced),
+        reduced=frozenset(spec.reduced)))
 
 
 def _entry(axes: tuple[str, ...]) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from xfront_ir.sharding import Spec
@@ -46,9 +47,18 @@ class PartitionSpec:
 
     partitions: tuple[Any, ...]
 
-    def __init__(self, *partitions: Any, unreduced: Iterable[str] = (),
-                 reduced: Iterable[str] = ()) -> None:
+    def __init__(self, *partitions: Any, unreduced: AbstractSet[str] = frozenset(),
+                 reduced: AbstractSet[str] = frozenset()) -> None:
         self.partitions = tuple([_plain(p) for p in partitions])
+        for word, axes in (("unreduced", unreduced), ("reduced", reduced)):
+            if not isinstance(axes, AbstractSet):
+                raise TypeError(f"PartitionSpec: {word} is a set of names, got {axes!r}; write "
+                                f"{word}={{...}}")
+            if again := {n for p in self.partitions for n in axes_of(p)}.intersection(axes):
+                raise ValueError(f"PartitionSpec: partitions and {word} axes cannot overlap, got "
+                                 f"{sorted(again)} in both")
+            if None in axes:
+                raise ValueError(f"PartitionSpec: {word} has names of mesh axes alone, got None")
         self.unreduced, self.reduced = frozenset(unreduced), frozenset(reduced)
         if both := self.unreduced & self.reduced:
             raise ValueError(f"PartitionSpec: axes {sorted(both)} are in both unreduced and "
@@ -146,7 +156,8 @@ def public_spec(spec: Spec) -> PartitionSpec:
                for i, d in enumerate(spec.dims)]
     while entries and entries[-1] is None:
         entries.pop()
-    return PartitionSpec(*entries, unreduced=spec.unreduced, reduced=spec.reduced)
+    return PartitionSpec(*entries, unreduced=frozenset(spec.unreduced),
+                         reduced=frozenset(spec.reduced))
 
 
 P = PartitionSpec

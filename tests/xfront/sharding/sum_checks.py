@@ -64,6 +64,8 @@ def check_types_of_terms_are_those_of_jax() -> None:
             (lambda a, w: jnp.dot(a, w, out_sharding=TERMS), (a, put((8, 6))),
              refused + "both sides"),
             (lambda u: u + u, (u,), "float32[4,6]{U:x}"),
+            (lambda x: lax.reduce_sum(x, (0,), out_sharding=TERMS), (put((8, 4), "x"),),
+             "float32[4]{U:x}"),
             (lambda u: u.T, (u,), "float32[6,4]{U:x}"),
             (lambda u: u.sum(0), (u,), "float32[6]{U:x}"),
             (lambda u: u - u, (u,), "float32[4,6]{U:x}"),
@@ -147,6 +149,13 @@ def check_arrays_of_terms_are_placed_and_show_their_parts() -> None:
                      xfront.device_put(np.asarray(w), NamedSharding(mesh(), TERMS))):
             assert str(xfront.typeof(made)) == "float32[4,6]{U:x}"
             np.testing.assert_array_equal(reshard(made, P()), w)
+        there, parts = NamedSharding(mesh(), TERMS), [s.data for s in u.addressable_shards]
+        put_together = xfront.make_array_from_single_device_arrays((4, 6), there, parts)
+        np.testing.assert_array_equal(reshard(put_together, P()), reshard(u, P()))
+        assert not there.is_equivalent_to(NamedSharding(mesh(), P()), 2)
+        told = xfront.jit(lambda a, b: jnp.sin(a) @ b, out_shardings=there)
+        np.testing.assert_allclose(reshard(told(np.asarray(a), np.asarray(b)), P()),
+                                   np.sin(a) @ np.asarray(b), rtol=1e-4, atol=1e-5)
         held = xfront.device_put(w, NamedSharding(mesh(), WHOLE))
         assert str(xfront.typeof(held)) == "float32[4,6]{R:x}"
         np.testing.assert_array_equal(held, w)
