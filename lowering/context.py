@@ -493,8 +493,8 @@ class RuleContext:
             Sharding(sharding.mesh, spec), type_))
 
     def whole(self, made: Any, wanted: Sharding | None, type_: TensorType) -> Any:
-        """`made`, summed where it is to become terms of a sum and its type has none. Without, Shardy
-        ends the process, or takes the whole value of each device for its term."""
+        """`made`, summed where it is to become terms of a sum and its type has none. Without,
+        Shardy ends the process, or takes the whole value of each device for its term."""
         held = type_.sharding
         if wanted is None or not wanted.spec.unreduced or (
                 held is not None and held.spec.unreduced == wanted.spec.unreduced):

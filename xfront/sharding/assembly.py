@@ -85,7 +85,8 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Shardin
         raise ValueError("When making an array from single-device arrays, the input arrays must be "
                          f"from distinct devices, but got device IDs {ids}")
     held = {d: x for x in arrays for d in x.devices()}
-    devices = list(sharding.addressable_devices)
+    placed: Any = sharding
+    devices = placed._addressable_device_assignment
     if {*devices} != {*held}:
         raise ValueError(f"{name}: {sharding} needs a part on each of the devices "
                          f"{sorted(d.id for d in devices)} of this process, but got parts on "
