@@ -227,8 +227,7 @@ def _entry(axes: tuple[str, ...]) -> Any:
 def ir_sharding(s: Any, ndim: int) -> data.Sharding:
     """A NamedSharding of arrays of `ndim` dimensions in the form of the IR.
 
-    Raises: ValueError where it is not a NamedSharding or does not fit; NotImplementedError where it
-      has unreduced or reduced axes.
+    Raises: ValueError where it is not a NamedSharding or does not fit.
     """
     if type(s) is not NamedSharding:
         raise ValueError(f"expected a NamedSharding, which names axes of a mesh, but got {s}")
