@@ -19,6 +19,7 @@ from lowering.rules import (  # noqa: F401  (they fill INLINED)
 )
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.literal import literal
+from xfront_ir.opdef import OpDef
 
 from .emitted import emitted, renamed
 
@@ -82,6 +83,11 @@ class Place:
                 place, value = place.inside(body, given), body.returns[op.results.index(value)]
             else:
                 return place, op
+
+    def operation(self, value: Value, definition: OpDef) -> Op | None:
+        """The op of this Function that computes a value, if it is of that definition."""
+        op = self._makers().get(value)
+        return op if op is not None and op.definition is definition else None
 
     def _written_out(self, op: Op) -> Function | None:
         """The Function whose ops are written out for an op; None where there is none."""

@@ -109,10 +109,13 @@ def triangle(ctx: RuleContext, x: Any, type: TensorType, lower: bool) -> Any:
 
 
 def _chosen(ctx: RuleContext, direction: str, x: Any, type: TensorType) -> Any:
-    places = tensor(type.shape, dtypes.i32)
-    rows, columns = (ctx.create("stablehlo.iota", [], [places], iota_dimension=ctx.i64(d))
-                     for d in (type.ndim - 2, type.ndim - 1))
-    mask = compare(ctx, direction, rows, columns, tensor(type.shape, dtypes.bool_), "SIGNED")
+    one, lead = type.shape[-2:], type.ndim - 2
+    rows, columns = (ctx.create("stablehlo.iota", [], [tensor(one, dtypes.i32)],
+                                iota_dimension=ctx.i64(d)) for d in (0, 1))
+    mask = compare(ctx, direction, rows, columns, tensor(one, dtypes.bool_), "SIGNED")
+    if lead:
+        mask = ctx.create("stablehlo.broadcast_in_dim", [mask], [tensor(type.shape, dtypes.bool_)],
+                          broadcast_dimensions=ctx.int_array([lead, lead + 1]))
     return ctx.create("stablehlo.select", [mask, x, ctx.constant(0, type)], [type])
 
 

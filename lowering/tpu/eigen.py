@@ -19,6 +19,7 @@ from lowering.forms.matrices import (
     orthogonal,
     padded,
 )
+from lowering.forms.places import Place
 from lowering.tpu import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
@@ -37,6 +38,24 @@ def rotations(b: Builder, x: Value) -> Any:
     wanted = 1e-6 if values.dtype.bits == 32 else 1e-14
     return kernel(b, "Eigh", [x], [type, values], type.ndim - 2,
                   config=f"1,1,{SWEEPS},{wanted:g}")       # 1,1: lower triangle, sorted values
+
+
+def _symmetrized(place: Place, op: Op) -> bool:
+    """The operand is (x + x^T) times a number."""
+    product = place.operation(op.operands[0], ops.mul)
+    total = product and place.operation(product.operands[0], ops.add)
+    turned = total and place.operation(total.operands[1], ops.transpose)
+    if not product or not total or not turned or place.constant(product.operands[1]) is None:
+        return False
+    n = turned.results[0].type.ndim
+    return turned.operands[0] is total.operands[0] and turned.attrs["permutation"] == (
+        *range(n - 2), n - 1, n - 2)
+
+
+@form(ops.eigh, when=filled, only=_symmetrized)
+def eigh_of_symmetric(b: Builder, op: Op, x: Value) -> Any:
+    """XLA's kernel, by Jacobi rotations, of a matrix that is symmetric already."""
+    return rotations(b, x)
 
 
 @form(ops.eigh, when=filled)

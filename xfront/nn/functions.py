@@ -194,8 +194,8 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """
     x = strong(inexact("gelu", x))
     if approximate:
-        cube = emit(ops.integer_pow, _bounded(x), exponent=3)
-        inner = mul(add(x, mul(cube, 0.044715)), math.sqrt(2 / math.pi))
+        bounded, factor = _bounded(x), math.sqrt(2 / math.pi)
+        inner = mul(bounded, add(mul(emit(ops.square, bounded), factor * 0.044715), factor))
         return mul(x, mul(add(emit(ops.tanh, inner), 1.0), 0.5))
     return mul(mul(x, 0.5), emit(ops.erfc, mul(x, -math.sqrt(0.5))))
 

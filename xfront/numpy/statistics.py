@@ -365,12 +365,13 @@ def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
     missing = emit(ops.ne, x, x)
     (x,) = emit(ops.sort, x, dimension=len(batch), n_keys=1, stable=False)
     full = (*q.shape, *outer)
-    q = emit(ops.broadcast_in_dim, convert(q, inner), shape=full, dims=tuple(range(q.ndim)))
+    q = convert(q, inner)
     if skip_nan:
+        q = emit(ops.broadcast_in_dim, q, shape=full, dims=tuple(range(q.ndim)))
         found = subtract(size, sum(missing, -1))
         last = broadcast_to(convert(as_tracer(subtract(found, 1)), inner), full)
     else:
-        last = like(q, size - 1)
+        last = like(q, size - 1)           # of all rows the same places
     zero = like(q, 0)
     if method == "inverted_cdf":
         place = emit(ops.sub, emit(ops.ceil, emit(ops.mul, q, add(last, like(last, 1)))),
@@ -382,8 +383,10 @@ def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
     share = emit(ops.sub, place, low)
 
     def at(position: Tracer) -> Tracer:
-        position = emit(ops.max, emit(ops.min, position, last), zero)
-        return _along_last(x, convert(position, dtypes.i32), q.ndim - len(batch))
+        position = convert(emit(ops.max, emit(ops.min, position, last), zero), dtypes.i32)
+        if skip_nan:
+            return _along_last(x, position, q.ndim - len(batch))
+        return _of_all_rows(x, position)
 
     below, above = at(low), at(high)
     if method in ("lower", "inverted_cdf"):
@@ -394,20 +397,39 @@ def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
         # halves go to the even position, as NumPy's do
         made = at(emit(ops.round, place, method="to_nearest_even"))
     elif method == "midpoint":
-        made = emit(ops.mul, emit(ops.add, convert(below, inner), convert(above, inner)),
-                    like(q, 0.5))
+        total = emit(ops.add, convert(below, inner), convert(above, inner))
+        made = emit(ops.mul, total, like(total, 0.5))
     else:
-        rest = emit(ops.sub, like(share, 1), share)
+        exact = _to_rows(emit(ops.eq, share, zero), full)
+        rest = _to_rows(emit(ops.sub, like(share, 1), share), full)
         made = emit(ops.add, emit(ops.mul, convert(below, inner), rest),
-                    emit(ops.mul, convert(above, inner), share))
+                    emit(ops.mul, convert(above, inner), _to_rows(share, full)))
         # an exact position takes one element alone: 0 times an infinite neighbour is NaN
-        made = select(emit(ops.eq, share, zero), convert(below, inner), made)
+        made = select(exact, convert(below, inner), made)
     made = convert(made, dtype)
     if skip_nan:
         none = emit(ops.eq, last, like(last, -1))
         return select(none, like(made, math.nan), made)
     spoilt = broadcast_to(as_tracer(any(missing, -1)), full)
     return select(spoilt, like(made, math.nan), made)
+
+
+def _to_rows(x: Tracer, full: tuple[int, ...]) -> Tracer:
+    """`x`, whose axes are the first of `full`, for each row."""
+    if x.shape == full:
+        return x
+    return emit(ops.broadcast_in_dim, x, shape=full, dims=tuple(range(x.ndim)))
+
+
+def _of_all_rows(x: Tracer, index: Tracer) -> Tracer:
+    """x[..., index], the axes of `index` in front."""
+    from .positions import take  # late: loaded on first use
+
+    *rows, _ = x.shape
+    if not index.ndim:
+        starts = [*[like(index, 0)] * len(rows), index]
+        return shaped(emit(ops.dynamic_slice, x, *starts, sizes=(*rows, 1)), tuple(rows))
+    return as_tracer(moveaxis(take(x, index, -1, mode="promise_in_bounds"), -1, 0))
 
 
 def _along_last(x: Tracer, index: Tracer, n_extra: int) -> Tracer:

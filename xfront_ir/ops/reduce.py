@@ -91,8 +91,7 @@ def _tangent_extremum(t: Term, x: Term, y: Term, axes: tuple[int, ...]) -> Term:
         return broadcast_in_dim(reduced, shape=x.type.shape, dims=kept)
 
     mask = (x == along(y)).to(x.dtype)
-    count = along(reduce_sum(mask, axes=axes))
-    return reduce_sum(t * (mask / count), axes=axes)
+    return reduce_sum(t * mask, axes=axes) / reduce_sum(mask, axes=axes)
 
 
 def _jvp_prod(b: Builder, op: Op, tangents: Tangents) -> Tangents:

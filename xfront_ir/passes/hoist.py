@@ -8,6 +8,7 @@
                                                          }}
 
 Literals and ops that merely enlarge a value stay inside: they cost less there than as an operand.
+So does one cheap op on an array that the loop reads anyway, and on literals: an array fewer is read.
 Ops with bodies stay too: before a loop of no turns they would be wasted work, or might never end.
 """
 
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 
 from ..core import Function, Op, Value
 from ..regions import Regions, add
+from ..traits import CHEAP
 from .bodies import slice_of
 from .linearize import is_cheap
 
@@ -68,9 +70,17 @@ def _moved_out(body: Function, consts: Sequence[Value], operands: Sequence[Value
         else:
             moved.extend(op.results)
     read = {v for op in stay for v in op.operands}.union(body.returns)
-    fresh = [v for v in moved if v in read]
+    arrays = {v for v in consts if v in read and v.type.size > 1}
+    literals = {v for op in stay if not op.operands for v in op.results}
+    back = {op for op in body.ops if CHEAP in op.definition.traits
+            and not arrays.isdisjoint(op.operands) and not read.isdisjoint(op.results)
+            and literals.union(arrays).issuperset(op.operands)}
+    fresh = [v for v in moved if v in read and not any(v in op.results for op in back)]
     if not fresh:
         return body, []
+    if back:
+        gone = set(moved).difference(*[op.results for op in back])
+        stay = [op for op in body.ops if gone.isdisjoint(op.results)]
     env = dict(zip(consts, operands, strict=True))
     for op in slice_of(body, fresh, consts).ops:
         results = tuple([Value(v.type) for v in op.results])
