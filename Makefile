@@ -46,7 +46,7 @@ generated: $(DEV)
 	XFRONT_GENERATED=$(PROGRAMS) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/generated
 
 sharded: $(DEV)
-	$(BIN)/python -m tests.xfront.sharding.mapped_programs 1000
+	$(BIN)/python -m tests.xfront.sharding.mapped_programs 1000 $(WORKERS)
 
 numeric: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) -q tests/xfront/random/test_distributions.py -k many
