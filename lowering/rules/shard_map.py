@@ -13,11 +13,12 @@ import json
 from typing import Any
 
 from lowering.context import RuleContext, rule
+from lowering.partitioning import sharding_text
 from xfront_ir import dtypes, ops
 from xfront_ir.analysis import functions
 from xfront_ir.core import Function, Op
 from xfront_ir.passes.bodies import body_of
-from xfront_ir.sharding import Sharding, Spec
+from xfront_ir.sharding import Spec
 from xfront_ir.types import I32, tensor
 
 
@@ -54,9 +55,10 @@ def _shard_map(ctx: RuleContext, op: Op, *operands: Any) -> Any:
         finally:
             ctx.mesh, ctx.indices = outer
 
+    symbol = ctx.module.mesh(mesh)
+
     def shardings(specs: Any, types: Any) -> Any:
-        each = [str(ctx.sharding(Sharding(mesh, s), t)).removeprefix("#sdy.sharding")
-                for s, t in zip(specs, types, strict=True)]
+        each = [sharding_text(symbol, s, t) for s, t in zip(specs, types, strict=True)]
         return ctx.attr(f"#sdy.sharding_per_value<[{', '.join(each)}]>")
 
     axes = [a for a in mesh.names if a in attrs["axes"]]

@@ -98,6 +98,8 @@ def part_type(mesh: MeshAxes, axes: Sequence[str], t: TensorType, spec: Spec) ->
 def whole_type(mesh: MeshAxes, t: TensorType, spec: Spec) -> TensorType:
     """The type of the whole value whose parts have the type `t`."""
     whole = t.with_shape(spec.global_shape(mesh, t.shape))
+    if "explicit" not in mesh.types:
+        return whole.plain
     dims = [(*mine, *more) for mine, more in zip(spec.dims, t.dims, strict=True)]
     return whole.over(Sharding(mesh, Spec(dims)))
 

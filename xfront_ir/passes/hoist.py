@@ -8,7 +8,7 @@
                                                          }}
 
 Literals and ops that merely enlarge a value stay inside: they cost less there than as an operand.
-So does one cheap op on an array that the loop reads anyway, and on literals: an array fewer is read.
+So does one cheap op on an array that the loop reads anyway: there is an array less to be read.
 Ops with bodies stay too: before a loop of no turns they would be wasted work, or might never end.
 """
 
