@@ -15,7 +15,7 @@ time and makes kernels that run as fast on few elements.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xfront_ir.core import Function, bodies_of
@@ -186,6 +186,14 @@ def all_options(effort: str, function: Function, platform: str, options: Any,
     return normalize_options(chosen)
 
 
+def _loaded(client: Any, *args: Any) -> Any:
+    return client.compile_and_load(*args)
+
+
+loaded_by: Callable[..., Any] = _loaded
+"""Compiles and loads; a place for what is asked before each compilation."""
+
+
 def compile_module(built: Built, client: Any, devices: Sequence[Any], overrides: Options,
                    partition: Partition, hosts: Sequence[Any]) -> Any:
     """Compile a module for `devices` and load it; for described devices, only compile it.
@@ -197,7 +205,7 @@ def compile_module(built: Built, client: Any, devices: Sequence[Any], overrides:
                                      [d.id for d in devices], overrides)
     if is_described(devices[0]):
         return client.compile(built.module, compat.device_list(devices), options)
-    return client.compile_and_load(built.module, compat.device_list(devices), options, list(hosts))
+    return loaded_by(client, built.module, compat.device_list(devices), options, list(hosts))
 
 
 def load_serialized(blob: bytes, client: Any, devices: Sequence[Any], overrides: Options,

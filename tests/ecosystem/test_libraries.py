@@ -58,6 +58,27 @@ def test_chex_dataclasses_asserts_and_counted_traces():
         counted(jnp.ones(2))
 
 
+def test_chex_restricts_the_platforms_that_programs_are_compiled_for():
+    import chex
+    from chex._src.restrict_backends import RestrictedBackendError
+
+    def fresh():                                 # no program of this run or an earlier one
+        chosen = np.random.default_rng().integers(0, 3, 24)
+
+        def f(x):
+            for i in chosen:
+                x = (jnp.sin, jnp.cos, jnp.tanh)[i](x)
+            return x
+
+        return jax.jit(f)(1.0)
+
+    with chex.restrict_backends(forbidden=["cpu"]), pytest.raises(RestrictedBackendError):
+        fresh()
+    with chex.restrict_backends(allowed=["cpu"]):
+        fresh()
+    fresh()
+
+
 def test_jaxtyping_and_einops():
     from einops import rearrange, reduce
     from jaxtyping import Array, Float, Int, PyTree

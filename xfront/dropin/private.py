@@ -35,7 +35,7 @@ _MEANING = {
     "_src.basearray": ".",
     "_src.callback": "callbacks experimental extend.core.primitives",
     "_src.checkify": "experimental.checkify",
-    "_src.compiler": "",
+    "_src.compiler": "dropin.compiling",
     "_src.config": "config",
     "_src.core": _CORE,
     "_src.custom_batching": "custom_batching",
@@ -104,7 +104,8 @@ _MEANING = {
 
 
 class View(ModuleType):
-    """A private module, whose names are found in the modules that stand for it."""
+    """A private module, whose names are found in the modules that stand for it, and are replaced
+    there."""
 
     def __init__(self, name: str, places: str) -> None:
         super().__init__(name, f"What {name} means in xfront.")
@@ -134,6 +135,13 @@ class View(ModuleType):
         if below in _MEANING:
             return importlib.import_module(f"jax.{below}")
         raise AbsentAttribute(self.__name__, name, self.__dir__)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("__") and not isinstance(value, ModuleType):
+            for module in self._modules():
+                if name in vars(module):
+                    return setattr(module, name, value)
+        super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         below = f"{self.__name__}.".removeprefix("jax.")

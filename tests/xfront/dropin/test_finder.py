@@ -50,6 +50,9 @@ assert not isinstance(jnp.ones(2), jax._src.literals.TypedNdArray)
 assert jax.lib.__version__ == jax.version.__version__ == "0.10.2"
 assert jax._src.distributed.global_state.process_id == 0
 jax._src.dispatch.wait_for_tokens()
+import jax._src.compiler, xfront.dropin.compiling
+jax._src.compiler.backend_compile_and_load = print
+assert xfront.dropin.compiling.backend_compile_and_load is print
 assert not hasattr(jax._src.core, "no_such_name")
 """
 
