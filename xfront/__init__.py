@@ -140,7 +140,7 @@ if TYPE_CHECKING:
     from .transforms.shard_map import shard_map, smap
     from .transforms.vmap import vmap
 
-    __all__ = [  # what checkers of programs see as names of this package
+    __all__ = [  # the names of this package for type checkers
         "Array", "Device", "NamedSharding", "P", "Ref", "ShapeDtypeStruct", "Shard",
         "ad_checkpoint",
         "allow_f16_reductions", "api_util", "array_garbage_collection_guard", "auto_pcast",

@@ -19,7 +19,7 @@ from .dropin.finder import install_as_jax, path_for_children
 
 
 def _execute(source: str | bytes, file: str) -> None:
-    """Run a program's text as Python runs its main one, so that what it pickles is found."""
+    """Run the text of a program as the main program, so that names in pickles are found."""
     main = ModuleType("__main__")
     main.__file__ = file if os.path.exists(file) else None
     main.__builtins__ = __builtins__  # type: ignore[attr-defined]
@@ -57,7 +57,7 @@ _WITH_VALUE = {"-m": (_run_module, "the name of a module"), "-c": (_run_code, "a
 
 
 def main(arguments: list[str]) -> None:
-    """What `python -m xfront` does; see the top of this file."""
+    """Run `python -m xfront` with these arguments; see the top of this file."""
     first, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
     if first in ("-h", "--help"):
         print(__doc__)
@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> None:
     paths = [path_for_children(), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     install_as_jax()
-    del sys.path[0]                              # the folder from which xfront was started
+    del sys.path[0]                              # the folder in which xfront was started
     if first in _WITH_VALUE:
         _WITH_VALUE[first][0](rest[0], rest[1:])
     else:

@@ -1,7 +1,7 @@
-"""Modules that files below them need: each is imported when one of those files first asks for it.
+"""Modules that files below them need; each is imported when such a file first asks for it.
 
-`on_demand.above("views")` gives the module to a file that stands below it and so must not import
-it. This file stands above all of these modules.
+A file below a module must not import it, so it calls `on_demand.above("views")`. This file is above
+all of these modules.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from importlib import resources
 
 
 class PublicModule:
-    """The public names of one of JAX's modules, and whether they are offered here.
+    """The public names of one of JAX's modules, and whether they exist here.
 
     Fields: `names`; `scope`, which is "in", "as used by libraries" or "out".
     """
@@ -24,7 +24,7 @@ _SCOPES = {"~": "as used by libraries", "!": "out"}
 
 @functools.cache
 def public_modules() -> dict[str, PublicModule]:
-    """JAX's public modules, by name (`jax.numpy`)."""
+    """JAX's public modules by name, such as `jax.numpy`."""
     found, lines = {}, []
     for line in resources.files("xfront").joinpath("public_names.txt").read_text().splitlines():
         if line.startswith("  "):
@@ -39,12 +39,12 @@ def public_modules() -> dict[str, PublicModule]:
 
 
 def is_public_module(name: str) -> bool:
-    """Whether JAX has a public module of that name (`jax.experimental`), or of one below it."""
+    """Whether a name such as `jax.experimental` is, or begins, that of a public module of JAX."""
     return any(m == name or m.startswith(name + ".") for m in public_modules())
 
 
 def nearest(name: str, among: Iterable[str]) -> str | None:
-    """The name in `among` that is most like `name`; None where no name is like it."""
+    """The name in `among` that is most similar to `name`; None where no name is similar."""
     import difflib  # only when something is absent
 
     found = difflib.get_close_matches(name, list(among), 1, 0.7)
@@ -52,10 +52,11 @@ def nearest(name: str, among: Iterable[str]) -> str | None:
 
 
 def sentence(module: str, name: str, here: Iterable[str]) -> str:
-    """Why `module` has no `name`.
+    """A sentence that says why `module` has no `name`.
 
     Args:
-      module: the module's name, JAX's or ours (`jax.lax`, `xfront.lax`).
+      module: the module's name under `jax` or `xfront`, such as `jax.lax`.
+      name: the missing name.
       here: the names that the module has.
     """
     whole = f"{module}.{name}"
@@ -97,7 +98,7 @@ REMOVED = {
     },
     "jax.random": {"KeyArray": "jax.Array", "PRNGKeyArray": "jax.Array"},
 }
-"""Names that older programs use and that JAX itself has removed, with what to write instead."""
+"""Names of older programs that JAX itself has removed, each with what to write instead."""
 
 
 class AbsentModule(ModuleNotFoundError):

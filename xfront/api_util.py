@@ -26,10 +26,10 @@ def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any) -> list[Any]:
     """One entry of `axis_tree`, a prefix of the structure, for each leaf of a structure.
 
     Args:
-      name: what the entries are, for errors.
+      name: name of the entries, for errors.
       treedef: the structure.
-      axis_tree: entries (None is one); each stands for all leaves below its place.
-    Raises: ValueError where `axis_tree` is no prefix of the structure.
+      axis_tree: tree prefix of entries, each for all leaves below its place; None is an entry.
+    Raises: ValueError where `axis_tree` is not a prefix of the structure.
     """
     whole = treedef.unflatten([object()] * treedef.num_leaves)
     try:
@@ -48,7 +48,7 @@ def rebase_donate_argnums(donate_argnums: Sequence[int], static_argnums: Sequenc
                           ) -> tuple[int, ...]:
     """The positions of donated arguments among those that are not static.
 
-    Raises: ValueError where an argument is both.
+    Raises: ValueError where an argument is both donated and static.
     """
     static = sorted(set(static_argnums))
     both = set(static) & set(donate_argnums)
@@ -64,8 +64,8 @@ def flatten_fun(f: Callable[..., Any], store: Store, in_tree: PyTreeDef, *flat: 
     Args:
       f: a `linear_util.WrappedFun`.
       in_tree: the structure of `(args, kwargs)`.
-    Returns: (a WrappedFun from the leaves to the leaves of the result, a function that gives the
-      result's structure after the call).
+    Returns: a WrappedFun from the leaves to the leaves of the result, and a function that returns
+      the structure of the result after the call.
     """
     args, kwargs = tree_unflatten(in_tree, flat)
     leaves, tree = tree_flatten(f(*args, **kwargs))
@@ -76,7 +76,8 @@ def flatten_fun(f: Callable[..., Any], store: Store, in_tree: PyTreeDef, *flat: 
 @transformation_with_aux2
 def flatten_fun_nokwargs(f: Callable[..., Any], store: Store, in_tree: PyTreeDef, *flat: Any
                          ) -> list[Any]:
-    """As `flatten_fun`, with the structure of `args` alone."""
+    """Turn a function of arguments into one of their leaves, as `flatten_fun`; `in_tree` is the
+    structure of `args` alone."""
     leaves, tree = tree_flatten(f(*tree_unflatten(in_tree, flat)))
     store.store(tree)
     return leaves
@@ -86,7 +87,12 @@ def argnums_partial(f: WrappedFun, dyn_argnums: int | Sequence[int], args: Seque
                     require_static_args_hashable: bool = True) -> tuple[WrappedFun, tuple]:
     """A function of the arguments at `dyn_argnums` alone, and those arguments.
 
-    Raises: ValueError where another argument cannot be hashed and must be.
+    Args:
+      f: a `linear_util.WrappedFun`.
+      dyn_argnums: position or positions of the arguments that stay.
+      args: all arguments.
+      require_static_args_hashable: whether the other arguments must be hashable.
+    Raises: ValueError where another argument must be hashable and is not.
     """
     wanted = (dyn_argnums,) if isinstance(dyn_argnums, int) else tuple(dyn_argnums)
     places = tuple(sorted(n % len(args) for n in wanted))
@@ -105,7 +111,7 @@ def argnums_partial(f: WrappedFun, dyn_argnums: int | Sequence[int], args: Seque
 
 
 class _Fixed:
-    """Arguments of known positions; compared by identity where they cannot be hashed."""
+    """Fixed arguments at given positions; those without a hash are compared by identity."""
 
     def __init__(self, held: list[tuple[int, Any]]) -> None:
         self.held = held
@@ -122,13 +128,15 @@ def debug_info(traced_for: str, fun: Callable[..., Any], args: Sequence[Any],
                kwargs: dict[str, Any], *, static_argnums: Sequence[int] = (),
                static_argnames: Sequence[str] = (), result_paths_thunk: Any = None,
                sourceinfo: str | None = None, signature: Any = None) -> DebugInfo:
-    """The names that messages use: of a function, of its arguments and of its place in source.
+    """The names that messages use: of a function, of its arguments and of its line in the source.
 
     Args:
-      traced_for: the name of the transformation.
-      args, kwargs: trees that stand for the arguments.
-      static_argnums, static_argnames: arguments that have no leaves.
-      result_paths_thunk, sourceinfo, signature: where given, they are not looked up.
+      traced_for: name of the transformation.
+      fun: the function.
+      args, kwargs: trees with the structure of the arguments.
+      static_argnums, static_argnames: positions and names of arguments that have no leaves.
+      result_paths_thunk, sourceinfo, signature: the names of results, the line in the source and
+        the signature; those that are None are looked up.
     """
     names = list(signature.parameters) if signature is not None else positional_names(fun)
     named = [(names[i] if i < len(names) else f"args[{i}]", x) for i, x in enumerate(args)

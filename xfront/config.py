@@ -1,10 +1,10 @@
 """Options of the process and of a thread: `config.update`, environment variables, context managers.
 
 An option is a jaxlib `Config` with a name, a default and a parser of accepted values. Its
-thread-local value, which a context manager sets, takes precedence over the global one, which
-`config.update` sets. Options that change
-what a program computes or how it is traced are part of the key of every compiled front door.
-An environment variable `XFRONT_<NAME>` or `JAX_<NAME>` sets an option at import.
+thread-local value, which a context manager sets, takes precedence over the global value, which
+`config.update` sets. Options that change what a program computes or how it is traced are part of
+the key of every compiled front door. An environment variable `XFRONT_<NAME>` or `JAX_<NAME>` sets
+an option at import.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from .tracebacks import filter_as, shorten
 _ABSENT: Any = object()
 Parse = Callable[[str, Any], Any]
 
-# Thread-local: not False while a staging trace is open, so that calls of compiled front doors
-# inside it miss and are recorded. What is traced does not depend on it. Set by `xfront.tracing`,
+# This thread-local state is not False while a staging trace is open, so that calls of compiled
+# front doors inside it miss and are recorded. Traces do not depend on it. `xfront.tracing` sets it,
 # with `staging.swap_local`.
 staging = make_state("staging", False, trace_key=False)
 
 
 class Option:
-    """One option. `value` reads it. Called with a value, it returns a context manager, also usable
-    as a decorator, that sets the option for this thread."""
+    """One option. `value` reads it. A call with a value returns a context manager, or decorator,
+    that sets the option for this thread."""
 
     def __init__(self, name: str, default: Any, parse: Parse, state: Any, doc: str,
                  how: str = "done") -> None:
@@ -68,7 +68,7 @@ class Option:
         """A context manager under which this thread sees another value.
 
         Args:
-          new_val: the value; an option that is True or False may leave it out to switch it on.
+          new_val: the value; an option that is True or False may leave it out, which means True.
         Raises: ValueError where the option does not accept the value; NotImplementedError where
           only the default is supported.
         """
@@ -88,10 +88,10 @@ class Option:
         return self.state.value
 
     def set(self, value: Any) -> None:
-        """Set the global value; ValueError where the option does not accept it, NotImplementedError
-        where only the default is supported."""
+        """Set the global value. Raises: ValueError where the option does not accept it,
+        NotImplementedError where only the default is supported."""
         value = self._parse(self.name, value)
-        for watcher in self._watchers:  # first: one may refuse
+        for watcher in self._watchers:  # before the value is set: a watcher may refuse it
             watcher(value)
         self.state.set_global(value)
         if self._on_local is not None:
@@ -111,7 +111,7 @@ class Option:
 
 
 class Override(contextlib.ContextDecorator):
-    """Sets an option for this thread while it is entered; may be entered again and nested."""
+    """A context in which an option has a value for this thread; it may be reused and nested."""
 
     def __init__(self, option: Option, value: Any) -> None:
         self.option, self.new_value = option, value
@@ -127,7 +127,7 @@ class Override(contextlib.ContextDecorator):
         self.option._swap(self._before.pop())
 
 
-# ---- what options accept
+# ---- parsers: the values that options accept
 
 
 def _bool(name: str, value: Any) -> bool:
@@ -183,7 +183,7 @@ def _one_of(*accepted: Any) -> Parse:
 
 
 def _refused(default: Any, instead: str) -> Parse:
-    """A parser that accepts only the default, also written as text."""
+    """A parser that accepts only the default, also as text."""
     kind = type(default)
 
     def parse(name: str, value: Any) -> Any:
@@ -399,7 +399,7 @@ def _guard(direction: str) -> Option:
         f"jax_transfer_guard_{direction}", None, "What a transfer in this direction does: `allow`, "
         "`log`, `disallow`, and for explicit ones too `log_explicit`, `disallow_explicit`.",
         _one_of(*GUARD_LEVELS),
-        key=direction == "device_to_device",     # C++ moves arguments without asking this guard
+        key=direction == "device_to_device",     # C++ moves arguments without this guard
     )  # fmt: skip
     made._on_local = lambda value, local: set_transfer_guard(direction, value, local)
     if made.value is not None:
@@ -569,8 +569,10 @@ allow_f16_reductions = _OPTIONS["jax_allow_f16_reductions"]
 
 
 def option(name: str) -> Option:
-    """The option of a name, spelled `jax_enable_x64`, `xfront_enable_x64` or `enable_x64`.
-    AttributeError where there is none."""
+    """The option with a name, spelled `jax_enable_x64`, `xfront_enable_x64` or `enable_x64`.
+
+    Raises: AttributeError where there is none.
+    """
     found = _OPTIONS.get(name if name in _OPTIONS else f"jax_{name.removeprefix('xfront_')}")
     if found is None:
         raise AttributeError(f"there is no option {name!r}{_near(name)}")
@@ -593,8 +595,11 @@ class ConfigNamespace:
     def update(self, name: str, value: Any) -> None:
         """Set an option for the whole process.
 
+        Args:
+          name: name of the option, such as `jax_enable_x64`.
+          value: the new value.
         Raises: AttributeError where there is no such option; ValueError where it does not accept
-          the value.
+          the value; NotImplementedError where only the default is supported.
         """
         try:
             if name == "jax_transfer_guard":
@@ -608,7 +613,7 @@ class ConfigNamespace:
             raise
 
     def read(self, name: str) -> Any:
-        """The value of an option for this thread; AttributeError where there is none."""
+        """The value of an option for this thread. Raises: AttributeError where there is none."""
         return option(name).value
 
     def __getattr__(self, name: str) -> Any:
@@ -636,7 +641,7 @@ class ConfigNamespace:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Every option with its value for this thread."""
+        """A dict of all options with their values for this thread."""
         return {name: found.value for name, found in _OPTIONS.items()}
 
     @property
@@ -649,7 +654,7 @@ config = ConfigNamespace()
 
 
 def documented() -> list[tuple[str, Any, str, str]]:
-    """Every option: name, default, whether it is done, refused or idle, and its documentation."""
+    """For each option its name, its default, whether it is done, refused or idle, and its text."""
     return [(o.name, o.default, o.how, o.__doc__ or "") for o in _OPTIONS.values()]
 
 
@@ -675,5 +680,5 @@ def transfer_guard(new_val: str) -> Iterator[None]:
 
 
 def trace_key() -> tuple:
-    """The options that tracing depends on, for the keys of caches kept in Python."""
+    """The options on which tracing depends, for the keys of caches in Python."""
     return trace_context()

@@ -11,10 +11,12 @@ class GatherDimensionNumbers(NamedTuple):
     """How the axes of a gather's operand, indices and result correspond.
 
     Fields:
-      offset_dims: axes of the result along which a slice lies, ascending.
-      collapsed_slice_dims: axes of the operand of slice size 1 that the result lacks, ascending.
-      start_index_map: for each element of an index vector its axis of the operand.
-      operand_batching_dims, start_indices_batching_dims: axes of operand and indices in step.
+      offset_dims: axes of the result along which a slice lies, in ascending order.
+      collapsed_slice_dims: axes of the operand with slice size 1 that the result does not have, in
+        ascending order.
+      start_index_map: the axis of the operand for each element of an index vector.
+      operand_batching_dims, start_indices_batching_dims: axes of operand and indices that run
+        together.
 
     >>> rows = lax.GatherDimensionNumbers(
     ...     offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
@@ -32,7 +34,9 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """As `GatherDimensionNumbers`, with a scatter's updates in place of a gather's result.
+    """How the axes of a scatter's operand, indices and updates correspond.
+
+    The fields are those of `GatherDimensionNumbers`, with the updates in place of the result.
 
     >>> rows = lax.ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(0,),
     ...                                    scatter_dims_to_operand_dims=(0,))
@@ -52,8 +56,8 @@ class ScatterDimensionNumbers(NamedTuple):
 class GatherScatterMode(enum.Enum):
     """What happens to a slice that does not lie inside the operand.
 
-    CLIP moves the slice inside; FILL_OR_DROP gives a fill value, or leaves an update out;
-    PROMISE_IN_BOUNDS promises that no slice lies outside. ONE_HOT is FILL_OR_DROP.
+    CLIP moves the slice inside; FILL_OR_DROP fills a gathered slice, or leaves an update out;
+    PROMISE_IN_BOUNDS promises that no slice lies outside. ONE_HOT is the same as FILL_OR_DROP.
 
     >>> x = jnp.array([1., 2., 3.])
     >>> x.at[5].get(mode=lax.GatherScatterMode.CLIP)
@@ -67,7 +71,7 @@ class GatherScatterMode(enum.Enum):
 
     @staticmethod
     def from_any(s: Any) -> GatherScatterMode:
-        """The mode `s` itself or of the name `s`; None is FILL_OR_DROP. Raises: ValueError."""
+        """The mode `s` itself or with the name `s`; None means FILL_OR_DROP. Raises: ValueError."""
         if isinstance(s, GatherScatterMode):
             return s
         found = _MODES.get(s)

@@ -1,4 +1,4 @@
-"""Docstrings of functions that are generated: a text, and an example that runs."""
+"""Docstrings of generated functions: a text, and an example that runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dtypes: the scalar type objects that users name (`float32`), and questions about dtypes.
+"""Dtypes: the scalar type objects that users name (`float32`), and functions on dtypes.
 
 A scalar type is a class that stands for a dtype: calling it makes an array, and it is accepted
 wherever a dtype is. Dtypes themselves are those of NumPy and ml_dtypes, and key types.
@@ -125,11 +125,11 @@ complex128 = _scalar_type("complex128")
 int_, uint, float_, complex_ = int64, uint64, float64, complex128
 single, double, csingle, cdouble = float32, float64, complex64, complex128
 
-# ---- extended types: elements that are no numbers
+# ---- extended types: elements that are not numbers
 
 
 class extended(np.generic):
-    """Kind of the dtypes that NumPy does not know.
+    """The kind of dtypes that NumPy does not know.
 
     >>> jnp.issubdtype(xfront.random.key(0).dtype, xfront.dtypes.extended)
     True
@@ -137,7 +137,7 @@ class extended(np.generic):
 
 
 class prng_key(extended):
-    """Kind of the dtypes of typed random keys.
+    """The kind of dtypes of typed random keys.
 
     >>> jnp.issubdtype(xfront.random.key(0).dtype, xfront.dtypes.prng_key)
     True
@@ -145,10 +145,10 @@ class prng_key(extended):
 
 
 class KeyDType:
-    """Dtype of typed random keys, `key<fry>`: one object per generator, compared with `is`.
+    """The dtype of typed random keys, `key<fry>`: one object per generator, compared with `is`.
 
-    `tag` names the generator in short (`fry`, `rbg`, `urbg`), `impl` in full; `words` is the shape
-    of a key in `uint32`.
+    `tag` is the short name of the generator (`fry`, `rbg`, `urbg`), `impl` the full name; `words`
+    is the shape of a key in `uint32`.
     """
 
     __slots__ = ("__weakref__", "impl", "tag", "words")
@@ -174,7 +174,7 @@ class KeyDType:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of a key."""
+        """Size of a key in bytes."""
         return 4 * int(np.prod(self.words))
 
     def __repr__(self) -> str:
@@ -188,8 +188,8 @@ KEY_DTYPES: dict[str, KeyDType] = {}
 
 
 def define_key_dtype(tag: str, impl: str, words: tuple[int, ...]) -> KeyDType:
-    """The key dtype of a generator, made at the first call; ValueError where the tag is taken by
-    a dtype with other `words`."""
+    """The key dtype of a generator, made at the first call. Raises: ValueError where the tag is
+    that of a dtype with other `words`."""
     made = KEY_DTYPES.setdefault(tag, KeyDType(tag, impl, words))
     if made.words != words:
         raise ValueError(f"key<{tag}> is already defined with keys of shape {made.words}, not "
@@ -212,7 +212,7 @@ define_key_dtype("urbg", "unsafe_rbg", (4,))
 
 
 def is_extended(dtype: Any) -> bool:
-    """True for dtypes that NumPy does not know: key types."""
+    """Whether a dtype is one that NumPy does not know, a key type."""
     return type(dtype) is KeyDType
 
 
@@ -223,8 +223,8 @@ _PYTHON_DTYPES = {kind: np.dtype(name) for kind, name in _PYTHON.items()}
 
 
 def as_dtype(x: Any) -> Any:
-    """The NumPy dtype (or key type) that `x` stands for; 64-bit dtypes are kept. TypeError where
-    `x` stands for no dtype."""
+    """The NumPy dtype (or key type) that `x` stands for; 64-bit dtypes stay. Raises: TypeError
+    where `x` does not stand for a dtype."""
     if type(x) is np.dtype or is_extended(x):
         return x
     if isinstance(x, ScalarType):
@@ -242,9 +242,9 @@ def as_dtype(x: Any) -> Any:
 
 
 def _meant(x: Any) -> str:
-    """A hint for the message about `x`, which is no dtype: what the user may have meant."""
+    """A hint about what the user may have meant by `x`, which is not a dtype."""
     if isinstance(x, str):
-        import difflib  # an error's costs
+        import difflib  # only errors need it
 
         close = difflib.get_close_matches(x, SCALAR_TYPES, 1)
         return f"; did you mean {close[0]!r}?" if close else ""
@@ -258,9 +258,9 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
     64-bit mode is on.
 
     Args:
-      dtype: anything that stands for a dtype; None for the default float.
-      allow_extended_dtype: let key types pass.
-    Raises: TypeError where `dtype` is no dtype; ValueError for a key type that may not pass.
+      dtype: anything that stands for a dtype; None means the default float.
+      allow_extended_dtype: whether key types are accepted.
+    Raises: TypeError where `dtype` is not a dtype; ValueError for a key type that is not accepted.
 
     >>> xfront.dtypes.canonicalize_dtype("float64")
     dtype('float32')
@@ -274,8 +274,8 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
 
 
 def requested_dtype(where: str, dtype: Any) -> Any:
-    """As `canonicalize_dtype` for a dtype that the user wrote: warns about a 64-bit dtype while
-    64-bit mode is off, and refuses dtypes that arrays do not hold.
+    """The dtype that arrays get for a dtype that the user wrote, as `canonicalize_dtype`; warns
+    about a 64-bit dtype while 64-bit mode is off.
 
     Raises: TypeError for dtypes of text, objects and dates; ValueError for key types and arrays.
     """
@@ -308,7 +308,7 @@ def explicit_x64_dtypes() -> str:
     return option.value
 
 
-# ---- questions
+# ---- functions on dtypes
 
 _KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
@@ -357,7 +357,7 @@ for _made in SCALAR_TYPES.values():
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """Bits that an element takes in an array on a device: 4 for `int4`.
+    """The number of bits of an element in an array on a device: 4 for `int4`.
 
     >>> xfront.dtypes.itemsize_bits("int4"), xfront.dtypes.itemsize_bits("float32")
     (4, 32)
@@ -371,8 +371,9 @@ def itemsize_bits(dtype: Any) -> int:
 
 
 def scalar_type_of(x: Any) -> type:
-    """The Python scalar class of a value's kind: `bool`, `int`, `float` or `complex`. TypeError
-    where the value is no number.
+    """The Python scalar class of a value's kind: `bool`, `int`, `float` or `complex`.
+
+    Raises: TypeError where the value is not a number.
 
     >>> xfront.dtypes.scalar_type_of(jnp.ones(2)), xfront.dtypes.scalar_type_of(True)
     (<class 'float'>, <class 'bool'>)
@@ -388,8 +389,8 @@ def scalar_type_of(x: Any) -> type:
 
 
 def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
-    """(dtype, weak) of an array, a scalar, or of something that stands for a dtype; 64-bit dtypes
-    only in 64-bit mode. TypeError for lists and other objects."""
+    """(dtype, weak) of an array, of a scalar, or of anything that stands for a dtype, with 64-bit
+    dtypes only in 64-bit mode. Raises: TypeError for lists and other objects."""
     kind = type(x)
     if kind in _PYTHON_DTYPES:
         return scalar_dtype(kind), kind is not bool
@@ -401,7 +402,7 @@ def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
     if dtype is not None and not isinstance(x, type):
         weak = bool(getattr(x, "weak_type", False))
         return (dtype if is_extended(dtype) else canonical_dtype(np.dtype(dtype))), weak
-    for python in (bool, int, float, complex):  # subclasses; NumPy's scalars came before
+    for python in (bool, int, float, complex):  # subclasses; NumPy's scalars have been found before
         if isinstance(x, python):
             return scalar_dtype(python), python is not bool
     if x is None or isinstance(x, str | np.dtype | type | KeyDType):
@@ -422,13 +423,13 @@ def result_type(*args: Any, return_weak_type_flag: bool = False
                ) -> np.dtype | tuple[np.dtype, bool]: ...
 def result_type(*args: Any, return_weak_type_flag: bool = False
                ) -> np.dtype | tuple[np.dtype, bool]:
-    """The dtype that operands together promote to.
+    """The dtype to which operands promote together.
 
     Args:
       *args: arrays, scalars and dtypes; Python scalars and their classes are weakly typed.
-      return_weak_type_flag: give (dtype, weak) instead.
+      return_weak_type_flag: whether the result is (dtype, weak) instead.
     Raises: ValueError without operands; TypePromotionError (a ValueError) where they have no common
-      dtype; TypeError for what has none.
+      dtype; TypeError for an operand without a dtype.
     Source: JAX's documentation, "Type promotion semantics".
 
     >>> result_type(1, np.float16), result_type("int8", "uint8")
@@ -459,8 +460,8 @@ def _only_extended(types: Iterable[tuple[Any, bool]]) -> tuple[Any, bool]:
 
 @front_door
 def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype:
-    """The dtype that two dtypes promote to; it may have 64 bits, even with 64-bit mode off, where
-    one of the two has.
+    """The dtype to which two dtypes promote. Where one of them has 64 bits, it may have 64 bits
+    even with 64-bit mode off.
 
     Args:
       a, b: anything that stands for a dtype; Python's `int`, `float`, `complex` are weak.

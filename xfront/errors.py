@@ -1,7 +1,7 @@
 """The errors that users catch: names and base classes of `jax.errors`, messages of our own.
 
 Each class takes a plain message; the code that raises writes it (what happened, where, what to
-write instead). Where a tracer is handed over instead of a message, its text is described.
+write instead). A class may get a tracer instead of a message, which is then made from the tracer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .on_demand import shown as _shown
 
 
 def _described(what: Any, sentence: str) -> str:
-    """`what` where it is a message; for a tracer, `sentence` and the tracer's description."""
+    """`what` itself where it is a message; for a tracer, `sentence` with its description."""
     if isinstance(what, str):
         return what
     described = getattr(type(what), "_described", repr)
@@ -21,7 +21,7 @@ def _described(what: Any, sentence: str) -> str:
 
 
 class JAXTypeError(TypeError):
-    """A value of the wrong kind; base of the errors about tracers.
+    """A value of the wrong kind; the base of the errors about tracers.
 
     >>> issubclass(xfront.errors.TracerBoolConversionError, xfront.errors.JAXTypeError)
     True
@@ -45,8 +45,8 @@ class JAXIndexError(IndexError):
 class ConcretizationTypeError(JAXTypeError):
     """A traced value was used where Python needs a known one.
 
-    Inside `jit`, `vmap` and the like an array has no value yet. What Python must know while
-    tracing (a shape, an axis, a branch) has to come from static arguments
+    Inside `jit`, `vmap` and the like an array has no value yet. Values that Python needs while
+    tracing (a shape, an axis, a branch) must come from static arguments
     (`jit(f, static_argnums=…)`) or from shapes.
 
     >>> xfront.jit(jnp.arange)(3)  # doctest: +ELLIPSIS
@@ -83,7 +83,7 @@ class NonConcreteBooleanIndexError(JAXIndexError):
 
 
 class TracerArrayConversionError(JAXTypeError):
-    """A traced value was handed to NumPy.
+    """A traced value was passed to NumPy.
 
     Use `xfront.numpy` in place of `numpy` there, or `pure_callback` to run NumPy when the program
     runs.
@@ -163,8 +163,8 @@ class KeyReuseError(JAXTypeError):
 
 
 class BroadcastError(TypeError, ValueError):
-    """Shapes that do not broadcast together. JAX raises TypeError in operators and ValueError in
-    `where`, `broadcast_shapes` and the like, as NumPy does.
+    """Shapes that do not broadcast together. In JAX this is a TypeError in operators, and a
+    ValueError in `where`, `broadcast_shapes` and the like, as in NumPy.
 
     >>> jnp.ones(2) + jnp.ones(3)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -174,8 +174,8 @@ class BroadcastError(TypeError, ValueError):
 
 
 class IndexBroadcastError(IndexError, ValueError):
-    """Index arrays that do not broadcast together: an IndexError as NumPy's, a ValueError as
-    JAX's.
+    """Index arrays that do not broadcast together: an IndexError as in NumPy, a ValueError as in
+    JAX.
 
     >>> jnp.ones((3, 3))[jnp.arange(2), jnp.arange(3)]
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Fences that users place: values that the compiler computes once, whoever reads them."""
+"""Fences that users place: values that the compiler computes once for all their readers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def fence(x: T) -> T:
     `xfront.lax.optimization_barrier`.
 
     Args:
-      x: arrays of any shapes and dtypes, or numbers.
+      x: tree of arrays of any shapes and dtypes, or of numbers.
     Returns: the same tree with the same elements.
-    Raises: TypeError where a leaf is no array.
+    Raises: TypeError where a leaf is not an array.
 
     >>> xfront.jit(lambda x: jnp.sum(xfront.fence(jnp.exp(x))))(jnp.zeros(3))
     Array(3., dtype=float32)

@@ -1,4 +1,4 @@
-"""Options from the command line, for programs that parse theirs with absl."""
+"""Reads options from the command line, for programs that parse theirs with absl."""
 
 from __future__ import annotations
 

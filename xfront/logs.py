@@ -1,4 +1,4 @@
-"""Logging to the loggers that programs expect: `jax` and those below it."""
+"""Writes to the loggers that programs expect: `jax` and those below it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _handlers: dict[str, logging.Handler] = {}
 
 
 def configure(level: str | None, modules: str) -> None:
-    """Set the level of the logger `jax`, and write the loggers in `modules` to standard error."""
+    """Set the level of the logger `jax`, and send the loggers in `modules` to standard error."""
     logging.getLogger("jax").setLevel(level or "NOTSET")
     wanted = {name.strip() for name in modules.split(",") if name.strip()}
     for name in [*_handlers]:

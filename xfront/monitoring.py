@@ -34,7 +34,7 @@ def _unregister(kind: str, callback: Callable[..., None]) -> None:
 
 
 def record_event(event: str, **kwargs: str | int) -> None:
-    """Tell the listeners of an event; `kwargs` say more about it.
+    """Tell the listeners about an event; `kwargs` are its further facts.
 
     >>> seen = []
     >>> def listen(event, **more):
@@ -80,7 +80,7 @@ def record_event_time_span(event: str, start_time: float, end_time: float,
 
 
 def record_scalar(event: str, value: float, **kwargs: str | int) -> None:
-    """Tell the listeners of a number that was measured.
+    """Tell the listeners about a number that was measured.
 
     >>> seen = []
     >>> def listen(event, value, **more):

@@ -1,4 +1,4 @@
-"""Names for parts of a program: they stand in the locations of ops and in profiles."""
+"""Names for parts of a program, which appear in the locations of ops and in profiles."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class named_scope:
-    """A name for all operations recorded inside.
+    """A context, or a decorator, that gives a name to all operations recorded inside.
 
-    Works with `with` and as a decorator. Raises: TypeError where the name is no string.
+    Raises: TypeError where the name is not a string.
 
     >>> with xfront.named_scope("layer"):
     ...     y = jnp.sin(1.0)
@@ -36,7 +36,7 @@ class named_scope:
         state.scope = self._outer.pop()
 
     def __call__(self, fun: F) -> F:
-        """`fun` with this name around each call."""
+        """`fun` with each call under this name."""
         name = self._name
 
         @front_door_of(fun)
@@ -48,7 +48,7 @@ class named_scope:
 
 
 def named_call(fun: F, *, name: str | None = None) -> F:
-    """`fun`, run under a `named_scope` of its own name or of `name`.
+    """`fun` with each call under a `named_scope` of `name`, or of its own name where that is None.
 
     >>> f = xfront.named_call(jnp.sin, name="wave")
     >>> "wave" in xfront.jit(f).lower(0.5).as_text(debug_info=True)
