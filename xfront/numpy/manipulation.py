@@ -536,8 +536,8 @@ def column_stack(tup: Array | Sequence[ArrayLike]) -> Array:
 def _block(x: Any) -> tuple[Any, int]:
     """The array of a nested list, and the depth of the list."""
     if isinstance(x, tuple):
-        raise TypeError(f"block: arrays must be nested in lists, not tuples, got the tuple {x!r}; "
-                        "write [...]")
+        raise TypeError("block: arrays must be nested in lists, not tuples, got a tuple; write "
+                        "[...]")
     if not isinstance(x, list):
         return operand("block", x), 0
     if not x:

@@ -44,8 +44,8 @@ def _seed(seed: Any) -> Any:
     if isinstance(seed, bool | np.bool_):
         seed = int(seed)
     if isinstance(seed, int) and not -(2 ** 63) <= seed < 2 ** 63:
-        raise OverflowError(f"PRNG key seed {seed} does not fit in a signed 64-bit integer; pass a "
-                            "numpy.uint64 for a larger seed")
+        raise OverflowError(f"PRNG key seed {seed} does not fit in a signed 64-bit integer; larger "
+                            "seeds can be given as numpy.uint64")
     if isinstance(seed, int):
         wrapped = (seed + 2 ** 63) % 2 ** 64 - 2 ** 63
         if not config.jax_enable_x64:                 # seeds have 32 bits

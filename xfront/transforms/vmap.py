@@ -240,8 +240,7 @@ def _check_arguments(name: str, in_axes: Any, out_axes: Any, axis_name: Any, sum
     if type(in_axes) is not int or type(out_axes) is not int:
         _check_axes(in_axes, out_axes)
     if sum_match is not False:
-        only("vmap", False, "vmap always traces the function with plain batched "
-                            "results", sum_match=sum_match)
+        only("vmap", False, "the results of vmap are never sums over devices", sum_match=sum_match)
     if chunk is not None:
         _check_chunk(name, chunk, axis_name)
 
