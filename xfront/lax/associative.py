@@ -25,8 +25,8 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: T, reverse: bool = Fa
     """All running combinations of elements along an axis.
 
     Args:
-      fn: associative function of two trees like `elems`, that works on slices of any length.
-      elems: a tree of arrays with one size along `axis`.
+      fn: an associative function of two trees like `elems`, for slices of any length.
+      elems: a tree of arrays with the same size along `axis`.
       reverse: whether to combine from the end.
     Returns: a tree like `elems`; element i is the combination of the elements up to i.
     Raises: TypeError where `fn` is not callable; ValueError where sizes differ.

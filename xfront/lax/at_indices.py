@@ -29,10 +29,10 @@ def scatter_apply(operand: ArrayLike, scatter_indices: ArrayLike, func: Callable
     """The operand with `func` applied to the elements of slices.
 
     Args:
-      func: from one element to another of its dtype. It is applied to an element as often as
-        slices hold it.
-      update_shape: shape that updates would have.
-      The others as `scatter`.
+      func: a function from an element to an element of the same dtype. It is applied to an
+        element once for each slice that holds it.
+      update_shape: the shape that updates would have.
+      The other arguments are those of `scatter`.
 
     >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
     >>> x, at = jnp.array([1., 2., 3.]), jnp.array([[0], [2]])
@@ -51,9 +51,10 @@ def index_take(src: ArrayLike, idxs: Sequence[Any], axes: Sequence[int]) -> Arra
     """The slices of `src` at several places of some of its axes.
 
     Args:
-      idxs: one vector of indices an axis, of one length; they are taken modulo the axis's size.
-      axes: the axes indexed, which the result lacks; places become its first axis.
-    Raises: TypeError where the indices are no integer vectors of one length.
+      idxs: a vector of integer indices for each axis in `axes`, all of the same length; indices
+        are taken modulo the size of the axis.
+      axes: the axes that are indexed. The result has the indices as its first axis instead.
+    Raises: TypeError where the indices are not integer vectors of the same length.
 
     >>> lax.index_take(jnp.array([5, 6, 7]), (jnp.array([2, 0]),), (0,))
     Array([7, 5], dtype=int32)

@@ -105,7 +105,7 @@ def psum(x: T, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T:
 
     Args:
       x: a tree of arrays; Python numbers stay numbers, so `psum(1, name)` is the size of an axis.
-      axis_name: a name, or several; ints among them are axes of x itself.
+      axis_name: a name or a tuple of names; ints among them are axes of x itself.
     Raises: NameError where a name is not bound.
 
     >>> xfront.vmap(lambda x: lax.psum(x, 'i'), axis_name='i')(jnp.array([1., 2.]))
@@ -200,8 +200,8 @@ def all_gather(x: T, axis_name: AxisName, *, axis_index_groups: Groups = None, a
     """The values of all participants, side by side.
 
     Args:
-      axis: where the new axis of participants stands; if `tiled`, the axis that they extend.
-      to: None or "varying": each participant has the result.
+      axis: the position of the new axis of participants; if `tiled`, the axis that is extended.
+      to: None or "varying"; each participant has the result.
     Raises: ValueError for another `to`; NotImplementedError for "invarying" and "reduced", which
       are types of arrays on several devices.
 
@@ -229,8 +229,8 @@ def psum_scatter(x: T, axis_name: AxisName, *, scatter_dimension: int = 0,
     """The sum over named axes; each participant keeps only its part of one dimension.
 
     Args:
-      scatter_dimension: has one element for each participant and is taken away; if `tiled`, a
-        multiple, and is divided.
+      scatter_dimension: the dimension that is distributed. It has one element for each
+        participant and is removed; if `tiled`, it has a multiple of that and is divided.
 
     >>> xfront.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(jnp.array([[1, 2], [3, 4]]))
     Array([4, 6], dtype=int32)
@@ -357,9 +357,9 @@ def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
 
     Args:
       to: "varying".
-    Raises: ValueError for an unknown `to`, and where an axis is none of a `shard_map`: axes of vmap
-      have no such types. TypeError where a leaf is no array. NotImplementedError for "unreduced"
-      and "reduced".
+    Raises: ValueError for an unknown `to`, and where an axis is not one of a `shard_map`, since
+      axes of vmap have no such types; TypeError where a leaf is not an array; NotImplementedError
+      for "unreduced" and "reduced".
 
     >>> def f(x, y):
     ...     return x + lax.pcast(y, "i", to="varying")

@@ -31,7 +31,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0
     Returns: a function of the same arguments. StableHLO has a `stablehlo.composite` for it, with
       the decomposition as a function; arrays that it closes over are its first operands. What is
       not known of the composite (its derivatives, its batches) is known of the decomposition.
-    Raises: TypeError where an attribute is no bool, number, string, NumPy array, None, or tuple,
+    Raises: TypeError where an attribute is not a bool, number, string, NumPy array, None, or tuple,
       list or dict of these.
     Source: StableHLO spec, composite.
 
@@ -103,7 +103,7 @@ def _number(x: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of MLIR: bytes that are no plain characters are hexadecimal."""
+    """A string of MLIR: bytes that are not plain characters are hexadecimal."""
     plain = (chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in text.encode())
     return f'"{"".join(plain)}"'
 
@@ -113,10 +113,10 @@ def platform_dependent(*args: Any, default: Callable[..., Any] | None = None,
     """The function given for the platform that is traced for, applied to the arguments.
 
     Args:
-      default: for platforms that are not named.
-      per_platform: functions by platform: cpu, cuda, rocm, tpu; gpu stands for cuda and rocm.
-    Raises: NotImplementedError where there is none for the platform. The choice is made while
-      tracing: by the default device's platform.
+      default: the function for platforms that are not named.
+      per_platform: functions by platform: cpu, cuda, rocm, tpu; gpu means cuda and rocm.
+    Raises: NotImplementedError where there is no function for the platform. The choice is made
+      while tracing, by the platform of the default device.
 
     >>> lax.platform_dependent(2., cpu=lambda x: x + 1, default=lambda x: x)
     3.0
@@ -157,7 +157,7 @@ def create_token(_: object = None) -> Token:
 
 
 def after_all(*operands: Token) -> Token:
-    """A token that comes after several others. Raises: TypeError where one is no token.
+    """A token that comes after several others. Raises: TypeError where one is not a token.
 
     >>> token = lax.after_all(lax.create_token(), lax.create_token())
     >>> type(token).__name__
@@ -174,8 +174,8 @@ def dce_sink(val: object, *, prevent_mlir_dce: bool = False) -> None:
 
     Args:
       val: a tree of arrays.
-      prevent_mlir_dce: compilers keep the value too; otherwise they drop it.
-    Raises: TypeError where a leaf is no array.
+      prevent_mlir_dce: whether compilers keep the value too; otherwise they drop it.
+    Raises: TypeError where a leaf is not an array.
 
     >>> def f(x):
     ...     lax.dce_sink(x + 1)

@@ -21,13 +21,13 @@ def with_sharding_constraint(x: T, shardings: Any) -> T:
 
     Args:
       x: tree of arrays.
-      shardings: a Sharding, a PartitionSpec on the mesh in context, or a tree prefix of such. One
-        of a single device says nothing inside a program, and places arrays outside.
-    Returns: the same values. A dimension that does not divide by its axes stays whole; under vmap
-      the compiler divides the dimension of the batch as it likes.
-    Raises: TypeError for what is no sharding; ValueError where a spec has more entries than an
-      array dimensions; RuntimeError for a spec where no mesh is in context; NotImplementedError for
-      memories other than the devices' own.
+      shardings: a Sharding, a PartitionSpec on the mesh in context, or a tree prefix of these. A
+        sharding on a single device has no effect inside a program, and places arrays outside.
+    Returns: the same values. A dimension that its mesh axes do not divide evenly stays whole; under
+      vmap the compiler chooses how the batch dimension is divided.
+    Raises: TypeError for a leaf that is not a sharding; ValueError where a spec has more entries
+      than an array has dimensions; RuntimeError for a spec where no mesh is in context;
+      NotImplementedError for memory kinds other than the devices' default.
 
     >>> jit(lambda x: with_sharding_constraint(x @ x, P("data", None)))(x)
     """

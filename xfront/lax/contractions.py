@@ -72,10 +72,10 @@ def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: DotDimensionN
     Args:
       dimension_numbers: ((contracted axes of lhs, of rhs), (batch axes of lhs, of rhs)).
       precision: a Precision, its name, a pair for lhs and rhs, or an algorithm.
-      preferred_element_type: dtype of sums and result, where not that of the operands.
-    Returns: batch axes, then the other axes of lhs, then those of rhs.
-    Raises: TypeError where axes or sizes do not fit, ValueError for what is no precision, or an
-      algorithm for floats of 8 bits that gets others.
+      preferred_element_type: dtype of the sums and the result; None for that of the operands.
+    Returns: an array with the batch axes, then the other axes of lhs, then those of rhs.
+    Raises: TypeError where axes or sizes do not match; ValueError for an invalid precision, or for
+      other operands of an algorithm that multiplies floats of 8 bits.
 
     >>> lax.dot_general(jnp.ones((2, 3)), jnp.ones((3, 2)), (((1,), (0,)), ((), ())))
     Array([[3., 3.],
@@ -243,14 +243,16 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
     """Convolution (without flipping the filter) with strides, padding, dilations and groups.
 
     Args:
-      lhs, rhs: input and filter, of one dtype and number of axes.
-      window_strides: one for each spatial axis.
-      padding: a pair for each spatial axis, or "SAME", "SAME_LOWER", "VALID".
-      lhs_dilation, rhs_dilation: distance of the elements of input and filter.
+      lhs, rhs: input and filter, arrays of the same dtype and number of axes.
+      window_strides: one int for each spatial axis.
+      padding: a pair (low, high) for each spatial axis, or "SAME", "SAME_LOWER", "VALID".
+      lhs_dilation, rhs_dilation: for each spatial axis the distance between neighbouring elements
+        of the input and of the filter; 1 where None.
       dimension_numbers: three strings, a ConvDimensionNumbers, or None for NC..., OI..., NC....
-      feature_group_count, batch_group_count: how many parts the features or the batch have.
-      precision, preferred_element_type: as `dot_general`.
-    Raises: TypeError where dtypes differ or the numbers do not fit.
+      feature_group_count, batch_group_count: the number of groups into which the features or the
+        batch are divided.
+      precision, preferred_element_type: as in `dot_general`.
+    Raises: TypeError where dtypes differ or the numbers do not match the shapes.
 
     >>> lax.conv_general_dilated(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (1,), "VALID")
     Array([[[2., 2.]]], dtype=float32)
@@ -348,13 +350,14 @@ def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int],
     """The transpose of a strided convolution: a convolution of an input spread by the strides.
 
     Args:
-      strides: of the convolution whose transpose this is.
-      padding: "SAME" gives an input size times the stride, "VALID" all that the filter reaches; or
-        pairs for the input as it is spread; without strides, also "SAME_LOWER".
+      strides: the strides of the convolution whose transpose this is, one for each spatial axis.
+      padding: "SAME" makes each result size the input size times the stride, "VALID" keeps all that
+        the filter reaches; or pairs (low, high) for the spread input; "SAME_LOWER" only where all
+        strides are 1.
       dimension_numbers: three strings; None means channels last with filters ...IO.
-      transpose_kernel: whether the filter is one of the forward convolution: it is then flipped and
-        its features exchanged.
-      use_consistent_padding: whether pairs are those of the forward convolution.
+      transpose_kernel: whether the filter is that of the forward convolution, so that it is flipped
+        and its feature axes are exchanged.
+      use_consistent_padding: whether pairs in `padding` are those of the forward convolution.
 
     >>> lax.conv_transpose(jnp.ones((1, 3, 1)), jnp.ones((2, 1, 1)), (2,), "SAME").shape
     (1, 6, 1)
@@ -521,9 +524,9 @@ def conv_general_dilated_local(lhs: ArrayLike, rhs: ArrayLike, window_strides: S
     """A convolution with a filter of its own at each place of the result.
 
     Args:
-      rhs: in the place of the spatial axes those of the result, and in that of input features
-        (input feature, *filter places) in row-major order.
-      filter_shape: sizes of a filter's spatial axes.
+      rhs: the filters. Their spatial axes are those of the result, and their input-feature axis
+        holds (input feature, *filter positions) in row-major order.
+      filter_shape: sizes of the spatial axes of a filter.
     Raises: TypeError where the axes of rhs are not those of the result.
 
     >>> x, k = jnp.ones((1, 1, 3)), jnp.ones((1, 2, 2))

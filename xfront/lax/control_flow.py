@@ -130,8 +130,10 @@ def cond(pred: ArrayLike, true_fun: Callable[..., R], false_fun: Callable[..., R
 
     Args:
       pred: scalar of any dtype; a number is true where it is not zero.
-      true_fun, false_fun: functions of the operands that return trees of one structure and types.
-    Raises: TypeError where the branches differ, naming the leaf; TypeError where pred is no scalar.
+      true_fun, false_fun: functions of the operands that return trees of the same structure and
+        types.
+    Raises: TypeError where the results of the branches differ, naming the leaf, and where pred is
+      not a scalar.
 
     >>> lax.cond(jnp.array(2.) > 1, jnp.sqrt, jnp.square, jnp.array(4.))
     Array(2., dtype=float32, weak_type=True)
@@ -173,9 +175,10 @@ def switch(index: int | Array, branches: Sequence[Callable[..., R]], *operands: 
     """`branches[index](*operands)`, with `index` clamped to the branches; one of them runs.
 
     Args:
-      index: integer scalar.
-      branches: functions of the operands that return trees of one structure and types.
-    Raises: TypeError where they differ or index is no integer scalar; ValueError without branches.
+      index: an integer scalar.
+      branches: functions of the operands that return trees of the same structure and types.
+    Raises: TypeError where their results differ or index is not an integer scalar; ValueError
+      without branches.
 
     >>> lax.switch(1, [jnp.sqrt, jnp.square], jnp.array(3.))
     Array(9., dtype=float32, weak_type=True)
@@ -250,11 +253,11 @@ def while_loop(cond_fun: Callable[[T], ArrayLike], body_fun: Callable[[T], T], i
     """`body_fun` applied to `init_val` repeatedly while `cond_fun` is true.
 
     Args:
-      cond_fun: from the carry to a bool scalar.
-      body_fun: from the carry to a carry of the same structure, shapes and dtypes.
+      cond_fun: a function from the carry to a bool scalar.
+      body_fun: a function from the carry to a carry of the same structure, shapes and dtypes.
       init_val: the first carry, a tree of arrays.
-      checkpoints: of how many turns reverse mode keeps the carry (the others are computed again);
-        None: as the options `while_checkpoints` (64) and `while_checkpoint_bytes` (64 MiB) say.
+      checkpoints: the number of iterations whose carry reverse mode keeps (the others are computed
+        again); None for the options `while_checkpoints` (64) and `while_checkpoint_bytes` (64 MiB).
     Raises: TypeError where the carry changes type, naming the leaf; ValueError where `checkpoints`
       is not positive.
     Source: Griewank and Walther, "Revolve", ACM TOMS 26 (2000), for reverse mode.
@@ -430,11 +433,11 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
     Args:
       f: `(carry, x) -> (carry, y)`; the carry keeps its structure, shapes and dtypes.
       init: the first carry.
-      xs: tree of arrays with one leading size, or None.
-      length: that size, where xs is None or empty.
+      xs: a tree of arrays with the same leading size, or None.
+      length: the number of steps, needed where xs is None or has no leaves.
       reverse: whether to go from the last x to the first (ys keep the order of xs).
-      unroll: how many steps one round of the compiled loop does; True means all, 0 one.
-      _split_transpose: a permission to split reverse mode's loop, which is not made use of.
+      unroll: the number of steps in one iteration of the compiled loop; True means all, 0 one.
+      _split_transpose: allows reverse mode to split its loop, which is never done.
     Returns: (last carry, stacked ys).
     Raises: TypeError where the carry changes type, naming the leaf; ValueError where sizes differ.
 

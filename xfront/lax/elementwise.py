@@ -1,9 +1,9 @@
-"""Elementwise functions: one operation each, on operands of one dtype.
+"""Elementwise functions: one operation each, on operands of the same dtype.
 
 Nothing is promoted: dtypes must be equal (Python numbers count as their default dtype, 1 as an
 integer and 1.0 as a float) and shapes equal up to scalars and axes of size 1. The result has the
 operands' shape, and their dtype unless the docstring says otherwise. All raise TypeError for
-operands that are no arrays, have a dtype that the function does not take, or are not alike.
+operands that are not arrays, have a dtype that the function does not take, or are not alike.
 
 Source of the meaning of each: StableHLO and CHLO specs, op of the same name. Special functions are
 in `special.py`.
@@ -100,7 +100,7 @@ def inexact(name: str, x: Any) -> Tracer:
 
 
 def check_accuracy(name: str, accuracy: Accuracy) -> None:
-    """Refuse what is no accuracy. A valid one changes nothing: each op has one accuracy.
+    """Refuse what is not an accuracy. A valid one changes nothing: each op has one accuracy.
 
     Raises: ValueError for a tolerance below 0, TypeError for other values.
     """
@@ -238,7 +238,7 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
     """x * y, for numbers.
 
     Args:
-      out_dtype: dtype in which to multiply, where it is not that of the operands.
+      out_dtype: the dtype in which to multiply; None for that of the operands.
 
     >>> lax.mul(jnp.array([1., 2.]), 3.)
     Array([3., 6.], dtype=float32)
@@ -264,7 +264,7 @@ def reciprocal(x: ArrayLike) -> Array:
 def integer_pow(x: ArrayLike, y: int) -> Array:
     """x to an integer power known while tracing, for numbers.
 
-    Raises: TypeError where y is negative and x an integer.
+    Raises: TypeError where y is negative and x has an integer dtype.
 
     >>> lax.integer_pow(jnp.array([1., 2.]), 3)
     Array([1., 8.], dtype=float32)
@@ -470,8 +470,8 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     """`on_true` where `pred` is true, else `on_false`.
 
     Args:
-      pred: bool, a scalar or of the shape of the cases.
-      on_true, on_false: of one shape and dtype.
+      pred: a bool array, a scalar or of the shape of the cases.
+      on_true, on_false: arrays of the same shape and dtype.
 
     >>> lax.select(jnp.array([True, False]), jnp.array([1, 2]), jnp.array([3, 4]))
     Array([1, 4], dtype=int32)
@@ -483,8 +483,9 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     """In each place the element of the case whose number `which` has there.
 
     Args:
-      which: bool (for two cases) or integer in [0, len(cases)), a scalar or of the cases' shape.
-      cases: of one shape and dtype.
+      which: bools (for two cases) or integers in [0, len(cases)), a scalar or of the shape of the
+        cases.
+      cases: arrays of the same shape and dtype.
 
     >>> lax.select_n(jnp.array([0, 1]), jnp.array([1, 2]), jnp.array([3, 4]))
     Array([1, 4], dtype=int32)

@@ -27,14 +27,14 @@ def ragged_all_to_all(operand: ArrayLike, output: ArrayLike, input_offsets: Arra
     `output`.
 
     Args:
-      operand: [n, ...].
-      output: [m, ...] of the same dtype.
-      input_offsets, send_sizes, output_offsets, recv_sizes: integers, one for each participant;
-        `recv_sizes[i]` of participant j is what i has in `send_sizes[j]`.
-    Returns: [m, ...].
-    Raises: TypeError, ValueError where shapes or dtypes do not fit; NameError where a name is not
-      bound; NotImplementedError for `axis_index_groups`. Slices that are not within `output` or
-      `operand` lose the rows outside.
+      operand: array [n, ...] whose slices are sent.
+      output: array [m, ...] of the same dtype, into which received slices are written.
+      input_offsets, send_sizes, output_offsets, recv_sizes: integer vectors with one entry for each
+        participant; `recv_sizes[i]` of participant j equals `send_sizes[j]` of participant i.
+    Returns: array [m, ...], `output` with the received slices.
+    Raises: TypeError, ValueError where shapes or dtypes do not match; NameError where a name is not
+      bound; NotImplementedError for `axis_index_groups`. Rows of slices that lie outside `output`
+      or `operand` are dropped.
     Source: XLA operation semantics, RaggedAllToAll.
 
     >>> def exchange(rows, *numbers):
@@ -118,14 +118,14 @@ def psend(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) ->
 def precv(token: Token, out_shape: SupportsShape, axis_name: AxisName, perm: Sequence[tuple[int,
           int]]
           ) -> Array:
-    """What other participants have sent; zeros for a participant that is no destination.
+    """What other participants have sent; zeros for a participant that is not a destination.
 
     Args:
-      token: of `psend`.
-      out_shape: a tree of ShapeDtypeStructs or arrays, as what was sent.
-      perm: that of `psend`.
-    Raises: NameError where the name is not bound; TypeError where the token is of no `psend`;
-      ValueError where `out_shape` or `perm` is another than that of `psend`.
+      token: the token that `psend` returned.
+      out_shape: a tree of ShapeDtypeStructs or arrays with the shapes and dtypes of what was sent.
+      perm: the same pairs as those of `psend`.
+    Raises: NameError where the name is not bound; TypeError where the token is not from `psend`;
+      ValueError where `out_shape` or `perm` differs from that of `psend`.
 
     >>> def shift(x):
     ...     token = lax.psend(x, "i", [(0, 1), (1, 2)])

@@ -110,7 +110,8 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     """The lower triangular L with L L^H = x; NaN where x is not positive definite.
 
     Args:
-      symmetrize_input: factor (x + x^H) / 2; else x's lower triangle is read.
+      symmetrize_input: whether to factor (x + x^H) / 2; otherwise only the lower triangle of x is
+        read.
 
     >>> lax.linalg.cholesky(jnp.array([[4., 2.], [2., 2.]]))
     Array([[2., 0.],
@@ -128,10 +129,10 @@ def eigh(x: ArrayLike, *, lower: bool = True, symmetrize_input: bool = True,
     """Vectors (columns) and values, ascending, of Hermitian matrices.
 
     Args:
-      lower: which triangle is read, where `symmetrize_input` is not set.
-      sort_eigenvalues: False permits any order; they are ascending all the same.
-      subset_by_index: (first, end) of the values wanted.
-    Raises: NotImplementedError for an implementation that is not QR.
+      lower: whether the lower triangle is read, where `symmetrize_input` is False.
+      sort_eigenvalues: False allows any order; they are always ascending.
+      subset_by_index: the range (first, end) of the values to return; None for all.
+    Raises: NotImplementedError for implementations other than QR.
 
     >>> lax.linalg.eigh(jnp.array([[2., 0.], [0., 3.]]))[1]
     Array([2., 3.], dtype=float32)
@@ -222,7 +223,7 @@ def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True,
     """Q with orthonormal columns and upper triangular R, Q R = x.
 
     Args:
-      full_matrices: Q is square; else it has as many columns as the smaller side of x.
+      full_matrices: whether Q is square; otherwise it has min(m, n) columns.
       use_magma: None or False.
     Raises: NotImplementedError for `pivoting` and for MAGMA.
 
@@ -255,9 +256,9 @@ def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, tra
 
     Args:
       a, taus: Householder vectors below the diagonal of `a`, and their factors.
-      left: Q c; else c Q.
-      transpose: Q^H in the place of Q.
-    Raises: ValueError where shapes do not fit.
+      left: whether to compute Q c; otherwise c Q.
+      transpose: whether to use Q^H instead of Q.
+    Raises: ValueError where shapes do not match.
     Source: LAPACK, ormqr and unmqr.
 
     >>> lax.linalg.ormqr(jnp.eye(2), jnp.zeros(2), jnp.ones((2, 1)))
@@ -339,8 +340,9 @@ def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True,
     """U, singular values (descending) and V^H, x = U diag(s) V^H; s alone without `compute_uv`.
 
     Args:
-      full_matrices: U and V are square.
-      subset_by_index: (first, end) of the values wanted; without `full_matrices`.
+      full_matrices: whether U and V are square.
+      subset_by_index: the range (first, end) of the values to return, not with `full_matrices`;
+        None for all.
     Raises: NotImplementedError for the algorithms JACOBI and POLAR.
 
     >>> lax.linalg.svd(jnp.array([[3., 0.], [0., 4.]]), compute_uv=False)
@@ -368,10 +370,10 @@ def triangular_solve(a: ArrayLike, b: ArrayLike, *, left_side: bool = False, low
     """X with X op(a) = b, or op(a) X = b where `left_side`; of `a` one triangle is read.
 
     Args:
-      b: matrices, or with one axis less than `a` a vector.
-      transpose_a, conjugate_a: what op does to `a`.
-      unit_diagonal: take a's diagonal for ones.
-    Raises: TypeError where shapes or dtypes do not fit.
+      b: matrices; with one axis less than `a`, vectors.
+      transpose_a, conjugate_a: whether op transposes or conjugates `a`.
+      unit_diagonal: whether the diagonal of `a` is taken to be ones.
+    Raises: TypeError where shapes or dtypes do not match.
 
     >>> a, b = jnp.array([[2., 0.], [1., 1.]]), jnp.array([[2.], [3.]])
     >>> lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
@@ -401,8 +403,8 @@ def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, 
     Row i has dl[i], d[i], du[i]; the first of `dl` and the last of `du` are not read.
 
     Args:
-      perturb_singular: move pivots that are nearly 0 by about eps times the greatest, so that
-        singular T have finite solutions (inverse iteration wants them). Without it these are NaN.
+      perturb_singular: whether to move pivots that are nearly 0 by about eps times the greatest, so
+        that a singular T has a finite solution (for inverse iteration). Otherwise it is NaN.
 
     >>> below, diagonal, above = jnp.array([0., 1.]), jnp.array([2., 2.]), jnp.array([1., 0.])
     >>> lax.linalg.tridiagonal_solve(below, diagonal, above, jnp.array([[3.], [3.]]))

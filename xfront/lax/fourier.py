@@ -80,10 +80,10 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
 
     Args:
       fft_type: a FftType or its name: "fft", "ifft", "rfft" or "irfft".
-      fft_lengths: sizes of these axes; for rfft and irfft on the real side, whose other side has
-        n // 2 + 1 elements in the last axis.
-    Returns: complex, but real of irfft; ifft and irfft are divided by the number of points.
-    Raises: TypeError where sizes do not fit; ValueError for other kinds, and for rfft of complex
+      fft_lengths: sizes of these axes; for rfft and irfft those of the real array, since the
+        complex one has n // 2 + 1 elements in the last axis.
+    Returns: a complex array, for irfft a real one; ifft and irfft divide by the number of points.
+    Raises: TypeError where sizes do not match; ValueError for other kinds, and for rfft of complex
       numbers.
 
     >>> lax.fft(jnp.array([1., 0.]), 'rfft', (2,))

@@ -53,11 +53,12 @@ def gather(operand: ArrayLike, start_indices: ArrayLike, dimension_numbers: Gath
     Args:
       start_indices: integers; each vector along the last axis is the start of one slice.
       dimension_numbers: what the axes mean.
-      slice_sizes: size of a slice along each axis of the operand.
+      slice_sizes: the size of a slice along each axis of the operand.
       unique_indices, indices_are_sorted: promises about the indices.
-      mode: for slices that do not lie inside; None means clip.
-      fill_value: what fills; NaN, or the number furthest from use, where None.
-    Raises: TypeError where the numbers do not fit.
+      mode: what happens to slices that lie partly outside; None means clip.
+      fill_value: the value of elements outside in mode "fill"; None for NaN, or for integers the
+        least signed or the greatest unsigned one.
+    Raises: TypeError where the dimension numbers do not match the shapes.
 
     >>> x, at = jnp.array([5., 6., 7.]), jnp.array([[2], [0]])
     >>> lax.gather(x, at, lax.GatherDimensionNumbers((), (0,), (0,)), (1,))

@@ -49,12 +49,12 @@ def rng_bit_generator(key: ArrayLike, shape: ShapeLike, dtype: DTypeLike = np.ui
 
     Args:
       key: the state, uint32[4] or uint64[2].
-      shape: of the bits.
+      shape: the shape of the bits.
       dtype: uint8, uint16, uint32 or uint64.
       algorithm: a RandomAlgorithm. Threefry is in `xfront.random`, whose bits do not depend on the
         platform; here it is not available.
     Returns: (state, bits). The bits of RNG_DEFAULT depend on the platform.
-    Raises: TypeError for other states and dtypes, ValueError for what is no algorithm,
+    Raises: TypeError for other states and dtypes; ValueError for an invalid algorithm;
       NotImplementedError for RNG_THREE_FRY.
     Source: StableHLO spec, rng_bit_generator; Salmon et al., SC 2011.
 
@@ -91,13 +91,14 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: ShapeLike) -> Array:
     """Random numbers from a generator whose state belongs to the program: each use draws new ones.
 
     Args:
-      a, b: scalars of one dtype: float16, bfloat16, float32, float64, or integers of 32 or 64 bits.
-      shape: of the result.
-    Returns: numbers in [a, b), of that dtype; for integers with b <= a they are of no known range.
+      a, b: scalars of the same dtype: float16, bfloat16, float32, float64, or integers of 32 or 64
+        bits.
+      shape: the shape of the result.
+    Returns: numbers in [a, b) of that dtype; for integers with b <= a their range is not defined.
       They depend on how often the program ran before and on the platform, and two programs may
       draw the same: `xfront.random.uniform` is for numbers that are to be independent or
       reproducible. There is no derivative, and no batch of bounds.
-    Raises: ValueError where a and b are no scalars, differ in dtype or have another one.
+    Raises: ValueError where a and b are not scalars, differ in dtype or have another dtype.
     Source: StableHLO spec, rng.
 
     >>> lax.rng_uniform(0., 1., (2,)).shape

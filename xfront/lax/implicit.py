@@ -30,14 +30,14 @@ def custom_root(f: Callable[[Any], Any], initial_guess: Any,
 
     Args:
       f: maps a tree of arrays to a tree of the same structure, shapes and dtypes; it may close over
-        traced values, by which the solution is then differentiated.
+        traced values, with respect to which the solution is then differentiated.
       initial_guess: where `solve` starts; the solution does not depend on it.
       solve: `solve(f, initial_guess) -> x`, or `(x, aux)` with `has_aux`; is not differentiated.
       tangent_solve: `tangent_solve(g, y) -> v` with `g(v) = y` for a linear g; must itself be
         linear in y, and so able to be transposed, for reverse mode.
-      has_aux: whether `solve` gives a pair whose second part is handed through.
+      has_aux: whether `solve` returns a pair, whose second part is returned as it is.
     Returns: x, or `(x, aux)`.
-    Raises: TypeError where f or `solve` gives another structure than the guess.
+    Raises: TypeError where the result of f or `solve` differs in structure from the guess.
     Source: the implicit function theorem; df/dx dx = -df/da da.
 
     >>> xfront.grad(lambda a: lax.custom_root(lambda x: x ** 2 - a, 1.0, newton,
@@ -91,16 +91,17 @@ def custom_linear_solve(matvec: Callable[[Any], Any], b: Any,
 
     Args:
       matvec: a linear function from trees like `b` to trees like `b`; it may close over traced
-        values, by which the solution is then differentiated.
+        values, with respect to which the solution is then differentiated.
       b: the right side, a tree of float or complex arrays.
       solve: `solve(matvec, b) -> x`, or `(x, aux)` with `has_aux`; is not differentiated.
       transpose_solve: `transpose_solve(vecmat, ct) -> y`, as `solve` for the transposed system;
         needed for reverse mode, unless `symmetric`.
-      symmetric: whether matvec is its own transpose; then `solve` serves for that too.
-      has_aux: whether both solvers give a pair whose second part is handed through. It has no
+      symmetric: whether matvec is its own transpose, so that `solve` solves both systems.
+      has_aux: whether both solvers return a pair, whose second part is returned as it is and has no
         derivative.
     Returns: x, with the structure and types of b, or `(x, aux)`.
-    Raises: TypeError where matvec or a solver gives another structure or other types than b.
+    Raises: TypeError where the result of matvec or of a solver differs from b in structure or
+      types.
     Source: differentiate A x = b: A dx = db - dA x; the transpose of b -> x solves with A^T.
 
     >>> A = jnp.array([[2.0, 0.0], [0.0, 4.0]])

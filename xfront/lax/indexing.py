@@ -95,10 +95,11 @@ def dynamic_slice(operand: ArrayLike, start_indices: Array | Sequence[ArrayLike]
 
     Args:
       start_indices: an integer scalar for each axis, or a vector of them.
-      slice_sizes: the result's shape.
-      allow_negative_indices: whether (for each axis) negative indices count from the end.
-    Raises: TypeError where a size is too large or an index is no integer; ValueError where there is
-      not one index an axis.
+      slice_sizes: the shape of the result.
+      allow_negative_indices: whether negative indices count from the end; a bool, or one for each
+        axis.
+    Raises: TypeError where a size is too large or an index is not an integer; ValueError where
+      there is not one index for each axis.
 
     >>> lax.dynamic_slice(jnp.array([1, 2, 3, 4]), (1,), (2,))
     Array([2, 3], dtype=int32)

@@ -18,13 +18,14 @@ def linear_call(fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, An
     """`fun(residual_args, linear_args)`, transposed by `fun_transpose`.
 
     Args:
-      fun: linear in its second argument, which it is promised to be; by the first it is
-        differentiated as it is.
-      fun_transpose: `fun_transpose(residual_args, cotangent)` gives the cotangent of `linear_args`
-        from one of the result.
-      residual_args, linear_args: trees of arrays, those of `linear_args` and of the result float or
-        complex.
-    Raises: TypeError where dtypes or what `fun_transpose` gives do not fit.
+      fun: a function that must be linear in its second argument; with respect to the first it is
+        differentiated as usual.
+      fun_transpose: `fun_transpose(residual_args, cotangent)` returns the cotangent of
+        `linear_args` for a cotangent of the result.
+      residual_args, linear_args: trees of arrays; those of `linear_args` and of the result must be
+        float or complex.
+    Raises: TypeError where dtypes do not match, or the result of `fun_transpose` does not match
+      `linear_args`.
 
     >>> share = lambda r, x: x / r
     >>> f = lambda r, x: custom_derivatives.linear_call(share, share, r, x)

@@ -28,10 +28,10 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     """The upper triangular S with S^T S = R^T R + w w^T, in O(n^2).
 
     Args:
-      r_matrix: floats, upper triangular [n, n]; what is below the diagonal is not read.
-      w_vector: floats, [n].
-    Returns: S, of positive diagonal, also where R's is not.
-    Raises: TypeError for other dtypes, ValueError where sizes do not fit.
+      r_matrix: floats [n, n], upper triangular; elements below the diagonal are not read.
+      w_vector: floats [n].
+    Returns: S, [n, n], with a positive diagonal, even where that of R is not.
+    Raises: TypeError for other dtypes, ValueError where sizes do not match.
     Source: Golub and Van Loan, Matrix Computations, 6.5.4: one rotation a row.
 
     >>> lax.linalg.cholesky_update(jnp.eye(2), jnp.array([1., 0.]))
@@ -65,8 +65,8 @@ def symmetric_product(a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: ArrayL
     Args:
       a_matrix: floats, [..., n, k].
       c_matrix: floats, [..., n, n].
-      symmetrize_output: give the lower triangle of that in both triangles.
-    Raises: TypeError for other dtypes, ValueError where shapes do not fit.
+      symmetrize_output: whether the lower triangle is copied to the upper one.
+    Raises: TypeError for other dtypes, ValueError where shapes do not match.
     Source: BLAS, syrk.
 
     >>> lax.linalg.symmetric_product(jnp.array([[1., 2.]]), jnp.zeros((1, 1)))
@@ -91,13 +91,14 @@ def qdwh(x: ArrayLike, *, is_hermitian: bool = False, max_iterations: int | None
 
     Args:
       x: [m, n] with m >= n, float or complex.
-      is_hermitian: a promise that x is, not made use of: the iteration is the same.
-      max_iterations: 10 by default.
-      eps: the precision wanted, that of the dtype by default.
-      dynamic_shape: the (rows, columns) of x that count; what is outside is taken for zeros.
+      is_hermitian: a promise that x is Hermitian; the iteration is the same either way.
+      max_iterations: the most iterations to make; None for 10.
+      eps: the precision to reach; None for that of the dtype.
+      dynamic_shape: the number of (rows, columns) of x that are used; other elements are taken for
+        zeros. None for all.
     Returns: U with orthonormal columns, H Hermitian and positive semidefinite, the number of
       iterations (i32), and whether they converged.
-    Raises: ValueError where x has more columns than rows or is no matrix.
+    Raises: ValueError where x has more columns than rows or is not a matrix.
     Source: Nakatsukasa, Bai and Gygi, Optimizing Halley's iteration for computing the matrix polar
       decomposition, SIAM J. Matrix Anal. Appl. 31 (2010).
 

@@ -54,9 +54,11 @@ def ragged_dot(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
     Args:
       lhs: [m, k].
       rhs: [g, k, n].
-      group_sizes: integers [g]; rows after the last group give zeros.
-      out_sharding: how the result lies; must be given where explicit axes divide an operand.
-    Returns: [m, n].
+      group_sizes: integers [g], the number of rows in each group; rows after the last group are
+        zeros in the result.
+      out_sharding: the sharding of the result; it must be given where explicit axes divide an
+        operand.
+    Returns: array [m, n].
     Raises: TypeError, NotImplementedError as `ragged_dot_general`.
 
     >>> lax.ragged_dot(jnp.ones((3, 2)), jnp.ones((2, 2, 1)), jnp.array([1, 2]))
@@ -82,9 +84,9 @@ def ragged_dot_general(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
     (then groups change nothing).
 
     Args:
-      group_sizes: integers [g], or with the batch axes of lhs before; elements of the ragged axis
-        after the last group count for nothing.
-    Raises: TypeError where axes, sizes or dtypes do not fit; NotImplementedError for
+      group_sizes: integers [g], or [*batch, g] with the batch axes of lhs; elements of the ragged
+        axis after the last group are ignored.
+    Raises: TypeError where axes, sizes or dtypes do not match; NotImplementedError for
       `group_offset`, and without `out_sharding` where explicit axes divide an operand.
     Source: CHLO spec, ragged_dot. All groups are one product with masks: the work is that of g
       products.
@@ -168,12 +170,13 @@ def scaled_dot(lhs: ArrayLike, rhs: ArrayLike, *, lhs_scale: ArrayLike | None = 
     """`dot_general` of operands whose blocks along contracted axes are multiplied by scales first.
 
     Args:
-      lhs_scale, rhs_scale: one scale a block: of the operand's shape but for contracted axes,
-        where sizes divide the operand's; None stands for ones.
-      dimension_numbers: as for `dot_general`; by default products of matrices in the last axes.
-      preferred_element_type: dtype of the result, bfloat16 by default. Operands times scales are
+      lhs_scale, rhs_scale: arrays with one scale for each block. They have the shape of the
+        operand, except along contracted axes, where their sizes divide those of the operand; None
+        for ones.
+      dimension_numbers: as for `dot_general`; None for matrix products over the last axes.
+      preferred_element_type: dtype of the result; None for bfloat16. Operands times scales are
         rounded to bfloat16 before the product.
-    Raises: TypeError where shapes do not fit.
+    Raises: TypeError where shapes do not match.
     Source: OCP Microscaling Formats (MX) specification 1.0, 6.2.
 
     >>> lhs, rhs = jnp.ones((1, 4), "float8_e4m3fn"), jnp.ones((4, 1), "float8_e4m3fn")

@@ -87,11 +87,12 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     """A tree of arrays reduced over axes by any associative function.
 
     Args:
-      operands: arrays of one shape.
-      init_values: a tree of scalars like `operands`, combined once with what is reduced.
-      computation: from two trees of scalars to one.
-      dimensions: the axes.
-    Raises: ValueError where trees or axes do not fit, TypeError where `computation` changes types.
+      operands: a tree of arrays of the same shape.
+      init_values: a tree of scalars like `operands`, combined once with each result.
+      computation: an associative function from two trees of scalars to one.
+      dimensions: the axes to reduce.
+    Raises: ValueError where trees or axes do not match; TypeError where `computation` changes
+      types.
 
     >>> lax.reduce(jnp.array([1, 2, 3]), 0, lax.add, (0,))
     Array(6, dtype=int32)
@@ -198,15 +199,17 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable[[Any, Any
     """A reduction over windows that move across the operand.
 
     Args:
-      operand: an array, or a tree of arrays of one shape.
+      operand: an array, or a tree of arrays of the same shape.
       init_value: a scalar (or a tree of them), combined once with each window.
-      computation: associative function of two scalars (or trees of them).
-      window_dimensions: size of a window along each axis.
-      window_strides: how far neighbouring windows are apart; 1 where None.
-      padding: pairs, or "VALID", "SAME", "SAME_LOWER"; what is padded takes no part.
-      base_dilation, window_dilation: distance of the operand's and of a window's elements.
-    Returns: one element for each window.
-    Raises: TypeError where the numbers do not fit the operand.
+      computation: an associative function of two scalars (or trees of them).
+      window_dimensions: the size of a window along each axis.
+      window_strides: the distance between neighbouring windows along each axis; None for 1.
+      padding: a pair (low, high) for each axis, or "VALID", "SAME", "SAME_LOWER"; padded elements
+        take no part.
+      base_dilation, window_dilation: the distance between neighbouring elements of the operand and
+        of a window, along each axis; None for 1.
+    Returns: an array (or tree of arrays) with one element for each window.
+    Raises: TypeError where the numbers do not match the operand.
 
     >>> lax.reduce_window(jnp.array([1., 3., 2.]), 0., lax.add, (2,), (1,), 'VALID')
     Array([4., 5.], dtype=float32)
@@ -403,8 +406,8 @@ def sort(operand: ArrayLike | Sequence[ArrayLike], dimension: int = -1, is_stabl
     """An array in ascending order along an axis, or several in the order of the first.
 
     Args:
-      operand: an array, or a sequence of arrays of one shape.
-      dimension: the axis; may be negative.
+      operand: an array, or a sequence of arrays of the same shape.
+      dimension: the axis to sort along; it may be negative.
       num_keys: how many of several arrays are compared, one after another.
     Returns: an array, or a tuple of them. NaN comes last; complex numbers are ordered by real part.
 
@@ -447,7 +450,7 @@ def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1,
 def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     """The k greatest along an axis, greatest first, and their indices (i32).
 
-    Raises: ValueError where there are not k.
+    Raises: ValueError where the axis has fewer than k elements.
 
     >>> lax.top_k(jnp.array([1., 3., 2.]), 2)
     [Array([3., 2.], dtype=float32), Array([1, 2], dtype=int32)]
@@ -468,8 +471,8 @@ def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1,
     """The k greatest along an axis and their indices; exact, whatever the recall target.
 
     Args:
-      recall_target: in (0, 1]; the share of the greatest that must be found.
-      reduction_input_size_override: of what size the recall is counted; all are found.
+      recall_target: a number in (0, 1], the share of the greatest that must be found.
+      reduction_input_size_override: the size for which the recall is counted; all are found.
       aggregate_to_topk: True.
     Raises: ValueError for another recall; NotImplementedError for `aggregate_to_topk=False`.
 

@@ -37,8 +37,8 @@ def reshape(operand: ArrayLike, new_sizes: ShapeLike, dimensions: Sequence[int] 
     """The same elements, in row-major order, in another shape.
 
     Args:
-      new_sizes: the shape; no -1.
-      dimensions: the order in which to take the operand's axes, if not their own.
+      new_sizes: the new shape, without -1.
+      dimensions: the order in which to take the axes of the operand; None for their own order.
     Raises: TypeError where the number of elements differs, or a size is negative.
 
     >>> lax.reshape(jnp.array([1, 2, 3, 4]), (2, 2))
@@ -83,7 +83,7 @@ def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensi
                      *, out_sharding: ShardingLike = None) -> Array:
     """The operand repeated to `shape`, with its axis i at `broadcast_dimensions[i]`.
 
-    Raises: TypeError where a size is neither 1 nor that of its place in `shape`.
+    Raises: TypeError where a size is neither 1 nor that of its position in `shape`.
 
     >>> lax.broadcast_in_dim(jnp.array([1, 2]), (2, 2), (0,))
     Array([[1, 1],
@@ -259,7 +259,7 @@ def along(x: Any, axis: int, start: int, limit: int, stride: int = 1) -> Any:
 
 @eager(static=("dimension",))
 def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
-    """Arrays of one dtype, one after another along an existing axis.
+    """Arrays of the same dtype, one after another along an existing axis.
 
     >>> lax.concatenate([jnp.array([1, 2]), jnp.array([3])], 0)
     Array([1, 2, 3], dtype=int32)
@@ -281,7 +281,7 @@ def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
 
 @eager(static=("axis",))
 def stack(operands: Array | Sequence[ArrayLike], axis: int = 0) -> Array:
-    """Arrays of one dtype and shape, side by side along a new axis.
+    """Arrays of the same dtype and shape, side by side along a new axis.
 
     >>> lax.stack([jnp.array([1, 2]), jnp.array([3, 4])])
     Array([[1, 2],
@@ -354,9 +354,9 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[t
     """The operand with `padding_value` before, after and between its elements.
 
     Args:
-      padding_value: scalar of the operand's dtype.
-      padding_config: for each axis how many to add before, after, and between two neighbours. What
-        comes before or after may be negative, and is then taken away.
+      padding_value: a scalar of the operand's dtype.
+      padding_config: for each axis a triple (low, high, interior), the number of elements to add
+        before, after, and between two neighbours. Negative low and high remove elements.
     Raises: TypeError where dtypes differ, ValueError for other configurations.
 
     >>> lax.pad(jnp.array([1, 2]), 0, [(1, 1, 1)])
@@ -390,7 +390,7 @@ def slice(operand: ArrayLike, start_indices: Sequence[int], limit_indices: Seque
           strides: Sequence[int] | None = None) -> Array:
     """Elements from `start_indices` to `limit_indices` (exclusive), each stride-th.
 
-    Raises: TypeError where they are not one an axis, or lie outside the operand.
+    Raises: TypeError where there is not one of each for each axis, or they lie outside the operand.
 
     >>> lax.slice(jnp.array([1, 2, 3, 4]), (1,), (3,))
     Array([2, 3], dtype=int32)
@@ -562,7 +562,8 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The elements as another dtype: floats become integers towards zero, complex numbers lose
     their imaginary part.
 
-    Raises: ValueError where no dtype is given, TypeError for what is no array or dtype.
+    Raises: ValueError where no dtype is given; TypeError where an argument is not an array or
+      dtype.
 
     >>> lax.convert_element_type(jnp.array([1.5, -1.5]), jnp.int32)
     Array([ 1, -1], dtype=int32)
@@ -582,7 +583,7 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The same bits read as another dtype.
 
     A narrower dtype adds a last axis, a wider one takes the last axis away.
-    Raises: TypeError where the last axis does not have the size that a wider dtype needs.
+    Raises: TypeError where the size of the last axis is not the one that a wider dtype needs.
 
     >>> lax.bitcast_convert_type(jnp.array([1.]), jnp.int32)
     Array([1065353216], dtype=int32)
@@ -610,7 +611,7 @@ def dtype(x: ArrayLike | DTypeLike) -> np.dtype:
 def stop_gradient(x: T) -> T:
     """A tree of arrays unchanged, but constant to derivatives.
 
-    Raises: TypeError where a leaf is no array.
+    Raises: TypeError where a leaf is not an array.
 
     >>> xfront.grad(lambda x: x * lax.stop_gradient(x))(3.)
     Array(3., dtype=float32, weak_type=True)

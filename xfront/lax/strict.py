@@ -1,4 +1,4 @@
-"""What the functions of `lax` do first: take operands of one dtype, and promote nothing.
+"""What the functions of `lax` do first: take operands of the same dtype, and promote nothing.
 
 Python numbers and other weak values count with their own default dtype: `lax.add(x, 1)` for a float
 x is an error, `lax.add(x, 1.0)` is not. A scalar fits any shape, and size 1 any size.
@@ -37,7 +37,7 @@ def are_alike(x: Any, y: Any) -> bool:
 
 
 def alike(name: str, *xs: Any) -> list[Tracer]:
-    """Tracers of one dtype and one shape. Raises: TypeError where they are not alike."""
+    """Tracers of the same dtype and one shape. Raises: TypeError where they are not alike."""
     x, y = xs[0], xs[-1]
     if len(xs) == 2:
         if are_alike(x, y) and x.home is state.current:
@@ -61,7 +61,7 @@ def goes_with(x: Any, traced: Tracer) -> bool:
 
 
 def same_dtype(name: str, *xs: Any) -> list[Tracer]:
-    """Tracers of one dtype, each in its own shape. Raises: TypeError where dtypes differ."""
+    """Tracers of the same dtype, each in its own shape. Raises: TypeError where dtypes differ."""
     xs = tuple([array_like(name, x) for x in xs])
     found = [ir_dtype(x) for x in xs]
     dtype = agreed_dtype(name, found)

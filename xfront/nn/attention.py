@@ -59,19 +59,20 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
     """softmax(scale query key^T + bias) value, for each head.
 
     Args:
-      query: [batch, T, N, H] or [T, N, H]: T positions, N heads of H features.
-      key, value: [batch, S, K, H] or [S, K, H], where K divides N: each serves N / K heads.
+      query: floats [batch, T, N, H] or [T, N, H]: T positions, N heads of H features.
+      key, value: floats [batch, S, K, H] or [S, K, H], where K divides N: each of the K heads
+        serves N / K heads of the query.
       bias: added to the logits; broadcasts to [batch, N, T, S].
-      mask: bool, false where a position is not to be seen; broadcasts as `bias`.
-      scale: of the logits; 1 / sqrt(H) where None.
-      is_causal: whether position t sees positions up to t alone.
-      query_seq_lengths, key_value_seq_lengths: [batch], how many positions are there.
-      local_window_size: how many positions before and after are seen: a number or a pair.
+      mask: bools, False where a query must not see a key; broadcasts to [batch, N, T, S].
+      scale: factor of the logits; None for 1 / sqrt(H).
+      is_causal: whether position t only sees positions up to t.
+      query_seq_lengths, key_value_seq_lengths: integers [batch], the number of valid positions.
+      local_window_size: how many positions before and after a position it sees: an int or a pair.
       implementation: None, "xla" or "cudnn"; the result is the same.
-      return_residual: whether to give also the logsumexp of the logits, [batch, T, N].
+      return_residual: whether to return also the logsumexp of the logits, [batch, T, N].
     Returns: an array like `query`. Where there are more than 2^24 logits, blocks of queries are
       computed one after the other, and again in the backward pass: memory then grows with T + S.
-    Raises: ValueError where shapes do not fit or the implementation is not known.
+    Raises: ValueError where shapes do not match or the implementation is not known.
 
     >>> nn.dot_product_attention(*[jnp.ones((1, 4, 2, 8))] * 3).shape
     (1, 4, 2, 8)

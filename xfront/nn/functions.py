@@ -1,7 +1,7 @@
 """Activation functions, elementwise. Integers become floats where the function is not of integers.
 
 Each works on an array of any shape, and its derivative is that of its formula; at a corner of the
-formula, the docstring states it. Errors: TypeError for what is no array.
+formula, the docstring states it. Errors: TypeError for an argument that is not an array.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """x times the probability that a normal variable is below x. Source: arXiv:1606.08415.
 
     Args:
-      approximate: whether to use x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+      approximate: whether to use x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) instead.
 
     >>> nn.gelu(jnp.array([-1., 0., 2.]))
     Array([-0.159,  0.   ,  1.955], dtype=float32)

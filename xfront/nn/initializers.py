@@ -190,8 +190,9 @@ def variance_scaling(scale: ArrayLike, mode: str, distribution: str, in_axis: Ax
     Args:
       mode: "fan_in", "fan_out", "fan_avg" (their mean) or "fan_geo_avg" (geometric mean).
       distribution: "truncated_normal", "normal" or "uniform".
-      in_axis, out_axis: axes of the weights; the axes that are neither are a receptive field.
-      batch_axis: axes that take no part.
+      in_axis, out_axis: axes of the weights for inputs and outputs; axes that are neither form a
+        receptive field, whose size multiplies both numbers.
+      batch_axis: axes of the weights that are not counted.
     Raises: ValueError, from the initializer, for other modes and distributions.
 
     >>> nn.initializers.variance_scaling(1., 'fan_in', 'normal')(xfront.random.key(0), (2, 3)).shape
@@ -294,7 +295,7 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike |
     `scale`.
 
     Args:
-      column_axis: the axis of columns; the others together are that of rows.
+      column_axis: the axis of the columns; the other axes together are the rows.
 
     >>> nn.initializers.orthogonal()(xfront.random.key(0), (2, 2)).shape
     (2, 2)

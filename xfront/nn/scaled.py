@@ -23,12 +23,12 @@ def scaled_matmul(lhs: ArrayLike, rhs: ArrayLike, lhs_scales: ArrayLike, rhs_sca
     Computed in float32 on every device.
 
     Args:
-      lhs: [batch, m, k]; rhs: [batch, n, k].
-      lhs_scales: [batch, m, blocks], one scale for each k / blocks elements in a row;
-        rhs_scales: [batch, n, blocks].
+      lhs, rhs: arrays [batch, m, k] and [batch, n, k].
+      lhs_scales, rhs_scales: arrays [batch, m, blocks] and [batch, n, blocks], with one scale for
+        each k / blocks elements of a row.
       preferred_element_type: dtype of the result.
     Returns: array [batch, m, n].
-    Raises: ValueError where shapes do not fit.
+    Raises: ValueError where shapes do not match.
     Source: Open Compute Project, Microscaling Formats (MX) Specification, version 1.0.
 
     >>> lhs, rhs = jnp.ones((1, 1, 4)), jnp.ones((1, 2, 4))

@@ -41,11 +41,12 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Collection[int | str] = (
     """A function that applies `pyfunc` to the elements of arrays, broadcast together.
 
     Args:
-      pyfunc: of scalars, or of arrays with the core dimensions of `signature`.
+      pyfunc: a function of scalars, or of arrays with the core dimensions of `signature`.
       excluded: positions and names of arguments that are passed as they are.
-      signature: core dimensions of arguments and results: `(n,m),(m)->(n)`.
+      signature: core dimensions of arguments and results, such as `(n,m),(m)->(n)`; None for
+        scalars.
     Raises: ValueError for signatures that cannot be read and, at the call, sizes that do not fit;
-      TypeError where the signature has not as many arguments as are given.
+      TypeError where the number of arguments differs from that of the signature.
     Source: `numpy.vectorize`.
 
     >>> jnp.vectorize(jnp.dot, signature='(n),(n)->()')(jnp.ones((2, 3)), jnp.ones(3))

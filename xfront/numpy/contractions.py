@@ -53,8 +53,8 @@ def dot(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
 
     Args:
       a, b: arrays of any number of axes; a scalar multiplies.
-    Returns: the other axes of `a`, then those of `b`.
-    Raises: TypeError where the sizes differ; ValueError for what is no precision.
+    Returns: an array with the other axes of `a`, then those of `b`.
+    Raises: TypeError where the sizes differ; ValueError for an argument that is not a precision.
     Source: `numpy.dot`.
 
     >>> jnp.dot(jnp.array([[1., 2.], [3., 4.]]), jnp.array([1., 10.]))
@@ -80,8 +80,8 @@ def matmul(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
 
     A 1-d `a` is a row, a 1-d `b` a column; their axis is not in the result.
 
-    Raises: ValueError for scalars and leading axes that do not fit; TypeError where the contracted
-      sizes differ.
+    Raises: ValueError for scalars and leading axes that do not broadcast; TypeError where the
+      contracted sizes differ.
     Source: `numpy.matmul`.
 
     >>> jnp.matmul(jnp.array([[1., 2.], [3., 4.]]), jnp.array([1., 10.]))
@@ -173,9 +173,9 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[int] | Sequence[S
     """Sums of products over pairs of axes.
 
     Args:
-      axes: how many of a's last and b's first axes; or (axes of a, axes of b).
-    Returns: the other axes of `a`, then those of `b`.
-    Raises: TypeError where the axes are not as many, or differ in size.
+      axes: an int n for the last n axes of `a` and the first n of `b`; or (axes of a, axes of b).
+    Returns: an array with the other axes of `a`, then those of `b`.
+    Raises: TypeError where the axes differ in number or size.
     Source: `numpy.tensordot`.
 
     >>> jnp.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), axes=1)
@@ -307,9 +307,9 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
     """Cross product of vectors of 2 or 3 elements along an axis; the other axes broadcast.
 
     Args:
-      axisa, axisb, axisc: the axis of the vectors in `a`, `b` and the result.
-      axis: all three at once.
-    Returns: of two 2-vectors the third element alone, without the axis.
+      axisa, axisb, axisc: the axis of the vectors in `a`, in `b` and in the result.
+      axis: all three axes at once, where it is not None.
+    Returns: an array of 3-vectors; for 2-vectors the third element alone, without the axis.
     Raises: ValueError for vectors of other sizes.
     Source: `numpy.cross`.
 
@@ -384,8 +384,8 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full", *, precision: Preci
     """Convolution of two 1-d arrays, as floats.
 
     Args:
-      mode: "full" gives all places where they overlap, "same" as many as the longer array has, in
-        the middle, "valid" those where the shorter lies within the longer.
+      mode: "full" for all positions where they overlap, "same" for the middle ones, as many as the
+        longer array has, "valid" for those where the shorter lies within the longer.
     Raises: ValueError for other numbers of axes, empty arrays and other modes.
     Source: `numpy.convolve`.
 

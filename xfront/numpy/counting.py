@@ -56,11 +56,12 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
     """How often each integer from 0 on occurs; negative integers count as 0.
 
     Args:
-      x: 1-d integers.
-      weights: sum these instead of counting.
+      x: 1-d array of integers.
+      weights: array of x's shape that is summed instead of counting; None to count.
       minlength: the least size of the result.
-      length: the size of the result: greater integers are left out. Without it, x must be known.
-    Raises: TypeError where x has no integers; ValueError where it is not 1-d;
+      length: the size of the result; greater integers are left out. None for one more than the
+        greatest integer, so that x must be known.
+    Raises: TypeError where x does not hold integers; ValueError where it is not 1-d;
       ConcretizationTypeError for traced x without `length`.
     Source: `numpy.bincount`.
 
@@ -216,11 +217,11 @@ def histogram(a: ArrayLike, bins: ArrayLike | Sequence[ArrayLike] = 10,
 
     Args:
       a: array of any shape.
-      bins: a number of equal bins, or their edges in order.
+      bins: the number of equal bins, or an array of their edges in order.
       range: (low, high) of equal bins; None for the least and the greatest value.
-      weights: sum these instead of counting; of a's shape.
-      density: divide so that the integral is 1.
-    Raises: ValueError where the weights do not fit; TypeError for bins named by text.
+      weights: array of a's shape that is summed instead of counting; None to count.
+      density: whether to divide by sum and widths, so that the integral is 1.
+    Raises: ValueError where the weights do not match; TypeError for bins named by text.
     Source: `numpy.histogram`.
 
     >>> jnp.histogram(jnp.array([1., 2., 2., 3.]), bins=2)
@@ -268,9 +269,9 @@ def histogramdd(sample: ArrayLike | Sequence[ArrayLike], bins: int | Sequence[in
     """How many points lie in each box of a grid, and the list of edges of each axis.
 
     Args:
-      sample: (points, axes), or a sequence with one array for each axis.
-      bins, range: as in `histogram`; or a sequence with one for each axis.
-      weights: of the points.
+      sample: array [points, axes], or a sequence with one array for each axis.
+      bins, range: as in `histogram`, or a sequence with one of them for each axis.
+      weights: the weight of each point; None for 1.
     Raises: ValueError where bins or ranges are not one for each axis.
     Source: `numpy.histogramdd`.
 
@@ -305,8 +306,8 @@ def histogram2d(x: ArrayLike, y: ArrayLike, bins: int | ArrayLike | Sequence[int
     """How many points lie in each box of a grid, the edges in x and the edges in y.
 
     Args:
-      x, y: 1-d coordinates.
-      bins: as in `histogram`, or a pair.
+      x, y: 1-d arrays of coordinates.
+      bins: as in `histogram`, or a pair of them for x and y.
     Source: `numpy.histogram2d`.
 
     >>> jnp.histogram2d(jnp.array([0., 1.]), jnp.array([0., 1.]), bins=2)[0]

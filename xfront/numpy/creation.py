@@ -63,12 +63,13 @@ def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order:
     """An array of a scalar, an array, or nested sequences of them, traced ones included.
 
     Args:
-      object: its Python numbers have the default dtypes, and alone they are weakly typed.
-      dtype: of the result; None for the one that the elements promote to.
-      copy: always give memory of its own.
-      order: "K", "C" or None; arrays have one order.
-      ndmin: axes of size 1 are put in front until there are as many.
-      device: a device or sharding to place the array on; also `out_sharding`.
+      object: a scalar, an array or nested sequences. Python numbers have the default dtypes; a
+        single one is weakly typed.
+      dtype: dtype of the result; None for the one that the elements promote to.
+      copy: whether the result always has memory of its own.
+      order: "K", "C" or None, which all mean the same.
+      ndmin: the least number of axes; axes of size 1 are added in front.
+      device, out_sharding: the device or sharding to place the array on; at most one of them.
     Raises: TypeError for text and objects; ValueError for ragged sequences and None; OverflowError
       for a Python integer that does not fit.
     Source: `numpy.array`.
@@ -282,7 +283,7 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Dev
 
     Args:
       dtype: None for the default float.
-    Raises: TypeError for dtypes that arrays do not hold.
+    Raises: TypeError for dtypes that arrays cannot have.
     Source: `numpy.astype`.
 
     >>> jnp.astype(jnp.array([1.5, -1.5]), jnp.int32)
@@ -410,7 +411,7 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
     """`fill_value`, a number or an array that broadcasts to `shape`, in every place.
 
     Args:
-      dtype: None for the fill value's own, weak for a Python number.
+      dtype: dtype of the result; None for that of the fill value, weak for a Python number.
     Source: `numpy.full`.
 
     >>> jnp.full((2, 2), 7)
@@ -577,7 +578,7 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
 
 
 def fromfile(*args: Any, **kwargs: Any) -> Any:
-    """Not supported: reading a file is no operation. Write `asarray(numpy.fromfile(...))`.
+    """Not supported: reading a file is not an operation. Write `asarray(numpy.fromfile(...))`.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as file:
@@ -592,8 +593,9 @@ def from_dlpack(x: ArrayLike, /, *, device: DeviceLike = None, copy: bool | None
     """An array over the memory of an object that supports DLPack.
 
     Args:
-      device: where to place it; None for the default device.
-      copy: True for memory of its own; False refuses a copy where one is needed.
+      device: the device to place the array on; None for the default device.
+      copy: True for memory of its own; False for an error where a copy is needed; None for a copy
+        only where one is needed.
     Raises: ValueError where a copy is needed and refused.
     Source: `numpy.from_dlpack`.
 

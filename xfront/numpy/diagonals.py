@@ -79,7 +79,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The elements x[..., i, i + offset] of the matrices in two axes.
 
-    Returns: array without the two axes, the diagonals in its last.
+    Returns: array without the two axes, whose last axis holds the diagonals.
     Raises: ValueError for fewer than two axes, and axes out of range.
     Source: `numpy.diagonal`.
 
@@ -194,9 +194,9 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
     """`a` with `val` in the elements a[i, i, ...].
 
     Args:
-      a: array of two or more axes; of more than two, all of one size.
-      val: a number, or values used in turn as often as needed.
-      inplace: must be False, as arrays are immutable.
+      a: array of at least two axes, which must have the same size if there are more than two.
+      val: a number, or an array whose values are used in turn and repeated as needed.
+      inplace: must be False, since arrays are immutable.
     Raises: NotImplementedError for `inplace` and `wrap`; ValueError where `a` has no diagonal.
     Source: `numpy.fill_diagonal`.
 

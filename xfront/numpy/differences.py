@@ -41,7 +41,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
     """Each element less the one before it along an axis, n times; for bools, whether they differ.
 
     Args:
-      prepend, append: values to put at the ends first; a scalar is one slice.
+      prepend, append: arrays to add at the ends along the axis first; a scalar is one slice.
     Raises: ValueError for scalars, negative n and axes out of range.
     Source: `numpy.diff`.
 
@@ -98,8 +98,8 @@ def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1,
     """`p` shifted by whole periods where its values jump by more than half a period.
 
     Args:
-      discont: the least jump that is changed; None, and less, for half a period.
-      period: a number; integers stay integers where it is one.
+      discont: the least jump that is changed; None, and smaller values, mean half a period.
+      period: the period, a number; an array of integers keeps its dtype where it is an integer.
     Raises: ValueError for arrays without axes; TypeError for complex ones.
     Source: `numpy.unwrap`.
 
@@ -172,11 +172,11 @@ def gradient(f: ArrayLike, *varargs: ArrayLike | Sequence[ArrayLike], axis: Axis
     """Slopes by central differences, one-sided at the ends.
 
     Args:
-      varargs: distances of the samples: one for all axes, or one for each; a number, or the
+      varargs: distances of the samples, one for all axes or one for each: a number, or the
         coordinates as a 1-d array.
-      axis: one or several; None for all.
-    Returns: an array for a single axis, else a list.
-    Raises: TypeError where the distances are not as many; ValueError for fewer than two samples;
+      axis: axis or axes; None for all.
+    Returns: an array for a single axis, otherwise a list of arrays.
+    Raises: TypeError for another number of distances; ValueError for fewer than two samples;
       NotImplementedError where `edge_order` is given.
     Source: `numpy.gradient`.
 
@@ -212,7 +212,8 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     """The integral over samples along an axis, by the trapezoidal rule.
 
     Args:
-      x: coordinates: 1-d along the axis, or of y's shape; None for samples `dx` apart.
+      x: coordinates of the samples, 1-d along the axis or of y's shape; None for samples `dx`
+        apart.
     Source: `numpy.trapezoid`.
 
     >>> jnp.trapezoid(jnp.array([1., 2., 3.]), dx=2.)
@@ -295,12 +296,12 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike | str | N
     """Values between samples, on straight lines.
 
     Args:
-      x: where; of any shape.
-      xp, fp: 1-d coordinates, ascending, and values of the samples.
-      left, right: values before and after the samples: None for the first and last, "extrapolate"
-        to go on straight, or a number.
-      period: of the coordinates, which may then be in any order.
-    Raises: ValueError where the samples are not 1-d and of one size.
+      x: coordinates at which to interpolate, of any shape.
+      xp, fp: 1-d arrays, the ascending coordinates and the values of the samples.
+      left, right: values before and after the samples: None for the first and the last value,
+        "extrapolate" to continue the outer lines, or a number.
+      period: the period of the coordinates, which may then be in any order; None for no period.
+    Raises: ValueError where the samples are not 1-d and of the same size.
     Source: `numpy.interp`.
 
     >>> jnp.interp(1.5, jnp.array([1., 2., 3.]), jnp.array([10., 20., 30.]))

@@ -93,11 +93,12 @@ def delete(arr: ArrayLike, obj: slice | ArrayLike | Sequence[int], axis: int | N
 
     Args:
       obj: a known integer, a slice, or a known array of integers, or of bools that mark elements.
-      axis: None deletes from the flattened array.
-      assume_unique_indices: the integers are all different and in range; they may then be traced.
-    Raises: TypeError for lists and positions that are no integers; ValueError for an integer, and
-      IndexError for one of an array, out of range; ConcretizationTypeError for traced positions
-      that are not said to be unique.
+      axis: the axis; None deletes from the flattened array.
+      assume_unique_indices: promises that the integers are all different and in range; they may
+        then be traced.
+    Raises: TypeError for lists and positions that are not integers; ValueError for an integer out
+      of range, IndexError for an array with one; ConcretizationTypeError for traced positions
+      without `assume_unique_indices`.
     Source: `numpy.delete`.
 
     >>> jnp.delete(jnp.array([1, 2, 3]), 1)
@@ -135,10 +136,10 @@ def insert(arr: ArrayLike, obj: slice | ArrayLike | Sequence[int], values: Array
     """`arr` with `values` put in before some positions along an axis.
 
     Args:
-      obj: an integer, a slice, or an array of integers, counted in `arr`; beyond the ends they
-        count as the ends.
-      values: in arr's dtype; broadcast to the places.
-      axis: None inserts into the flattened array.
+      obj: an integer, a slice, or an array of integers, positions in `arr`; those beyond the ends
+        are taken for the ends.
+      values: the values to insert, converted to arr's dtype and broadcast to the positions.
+      axis: the axis; None inserts into the flattened array.
     Raises: TypeError for lists.
     Source: `numpy.insert`.
 

@@ -170,11 +170,11 @@ def einsum(subscripts: str | ArrayLike, /, *operands: Any, out: None = None,
         broadcast. Letters that are not in the result are summed over; without `->` it has those
         that occur once, sorted. Axes of one letter in one operand give their diagonal.
       operands: arrays; also in the form einsum(a, [0, 1], b, [1, 2], [0, 2]).
-      optimize: how opt_einsum orders three and more operands: "auto", "optimal", "greedy", ...,
+      optimize: how opt_einsum orders three or more operands: "auto", "optimal", "greedy", ...,
         True, a list of pairs, or False for left to right.
-      precision: of the multiplications on accelerators.
-      preferred_element_type: dtype of sums and result.
-    Raises: ValueError where the subscripts do not fit the operands; TypeError for lists;
+      precision: precision of the multiplications on accelerators.
+      preferred_element_type: dtype of the sums and the result; None for that of the operands.
+    Raises: ValueError where the subscripts do not match the operands; TypeError for lists;
       NotImplementedError where `out` is given.
     Source: `numpy.einsum`.
 

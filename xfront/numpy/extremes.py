@@ -174,8 +174,9 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0,
     """`x` with NaN and the infinities replaced.
 
     Args:
-      copy: has no effect.
-      nan, posinf, neginf: what to put; None for the dtype's greatest or least finite value.
+      copy: has no effect, since arrays are immutable.
+      nan, posinf, neginf: the replacements; None for the greatest or least finite value of the
+        dtype.
     Source: `numpy.nan_to_num`.
 
     >>> jnp.nan_to_num(jnp.array([1., jnp.nan, 3.]), nan=-1.)

@@ -98,7 +98,8 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
     definite.
 
     Args:
-      symmetrize_input: factor (a + a^H) / 2; else one triangle is read, the one asked for.
+      symmetrize_input: whether to factor (a + a^H) / 2; otherwise only one triangle is read, the
+        upper one with `upper`.
     Raises: ValueError where the matrices are not square.
     Source: `numpy.linalg.cholesky`.
 
@@ -162,10 +163,10 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     """U, singular values (descending) and V^H: a = U diag(s) V^H.
 
     Args:
-      full_matrices: U and V are square.
-      compute_uv: if not set, the values alone.
-      hermitian: a is Hermitian; computed from its eigenvalues.
-      subset_by_index: (first, end) of the values wanted.
+      full_matrices: whether U and V are square.
+      compute_uv: whether to compute U and V; otherwise only the values are returned.
+      hermitian: promises that `a` is Hermitian, and computes from its eigenvalues.
+      subset_by_index: the range (first, end) of the values to return; None for all.
     Source: `numpy.linalg.svd`.
 
     >>> jnp.linalg.svd(jnp.array([[3., 0.], [0., 4.]])).S
@@ -207,8 +208,8 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
     """Eigenvalues, ascending, and vectors (columns) of Hermitian matrices.
 
     Args:
-      UPLO: the triangle that is read, "L" or "U", where `symmetrize_input` is not set.
-      symmetrize_input: take (a + a^H) / 2.
+      UPLO: the triangle that is read, "L" or "U", where `symmetrize_input` is False.
+      symmetrize_input: whether to use (a + a^H) / 2.
     Source: `numpy.linalg.eigh`.
 
     >>> jnp.linalg.eigh(jnp.array([[2., 1.], [1., 2.]])).eigenvalues
@@ -283,7 +284,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     Args:
       a: square matrices.
       b: one vector, or matrices; leading axes broadcast.
-    Raises: ValueError where shapes do not fit.
+    Raises: ValueError where shapes do not match.
     Source: `numpy.linalg.solve`.
 
     >>> jnp.linalg.solve(jnp.array([[2., 0.], [0., 4.]]), jnp.array([2., 4.]))
@@ -336,9 +337,9 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
       b: a vector [m] or a matrix [m, k].
       rcond: singular values below `rcond` times the greatest, and 0, count as zero; None or -1
         for eps times the longer side.
-      numpy_resid: leave residuals out where NumPy does, which needs a known rank.
-    Returns: x, sums of squares of a x - b for each column, rank, singular values.
-    Raises: ValueError where shapes do not fit.
+      numpy_resid: whether to leave residuals out where NumPy does, which needs a known rank.
+    Returns: x, the sums of squares of a x - b for each column, the rank, the singular values.
+    Raises: ValueError where shapes do not match.
     Source: `numpy.linalg.lstsq`.
 
     >>> jnp.linalg.lstsq(jnp.array([[1., 0.], [0., 2.]]), jnp.array([1., 4.]))[0]
@@ -385,8 +386,8 @@ def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *
     """Pseudo-inverses: singular values below `rtol` (or `rcond`) times the greatest count as zero.
 
     Args:
-      rtol: scalar, or one for each matrix; None for 10 eps times the longer side.
-      hermitian: the matrices are Hermitian.
+      rtol: a scalar, or one for each matrix; None for 10 eps times the longer side.
+      hermitian: promises that the matrices are Hermitian.
     Source: `numpy.linalg.pinv`.
 
     >>> jnp.linalg.pinv(jnp.array([[2., 0.], [0., 0.]]))
@@ -437,8 +438,8 @@ def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool 
     """How many singular values are greater than `rtol` times the greatest.
 
     Args:
-      rtol: scalar, or one for each matrix; None for eps times the longer side.
-      tol: the limit itself.
+      rtol: a scalar, or one for each matrix; None for eps times the longer side.
+      tol: the limit itself, in place of `rtol` times the greatest value; None to use `rtol`.
     Source: `numpy.linalg.matrix_rank`.
 
     >>> jnp.linalg.matrix_rank(jnp.array([[1., 2.], [2., 4.]]))

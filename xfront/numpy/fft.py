@@ -296,7 +296,7 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, devic
     """The frequencies of `fft`'s coefficients: 0, 1, ..., then the negative ones, over n d.
 
     Args:
-      d: distance of the samples, a scalar.
+      d: the distance between samples, a scalar.
       dtype: a float dtype; None for the default float.
       device: a device or a sharding to place the result on.
     Source: `numpy.fft.fftfreq`.

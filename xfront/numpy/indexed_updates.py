@@ -159,7 +159,7 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 
 def _scattered(x: Tracer, plan: Plan, values: Tracer, flags: Flags) -> Tracer:
-    """`x` with values at the places of a plan, all of one dtype."""
+    """`x` with values at the places of a plan, all of the same dtype."""
     how, mode, indices_are_sorted, unique_indices, _ = flags
     if not x.size:
         return x
@@ -188,7 +188,7 @@ def _values(y: Any, dtype: DType, how: str) -> Tracer:
 def _elementwise(func: Callable[[Any], Any], x: Any) -> Any:
     """`func`, a function of one element, applied to each element of `x`.
 
-    Raises: TypeError where it gives another dtype or shape.
+    Raises: TypeError where its result has another dtype or shape.
     """
     from ..transforms.vmap import vmap  # late: transformations are a floor above
 
@@ -324,7 +324,7 @@ class AtIndex:
               wrap_negative_indices: bool = True) -> Any:
         """The array with `func` applied to the elements, once for each time an index names them.
 
-        Raises: TypeError where it gives another dtype.
+        Raises: TypeError where the result of `func` has another dtype.
         """
         at_home("at[].apply", out_sharding)
         from .creation import zeros_like

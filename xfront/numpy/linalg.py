@@ -187,7 +187,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
     """The product of two or more matrices, in the cheapest order.
 
     Args:
-      arrays: 2-d; the first and the last may be 1-d.
+      arrays: a sequence of 2-d arrays; the first and the last may be 1-d.
     Raises: ValueError for fewer than two arrays.
     Source: `numpy.linalg.multi_dot`.
 

@@ -293,7 +293,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike
     are close where they are the same.
 
     Args:
-      equal_nan: count NaNs in the same place as close.
+      equal_nan: whether NaNs in the same position count as close.
     Source: `numpy.isclose`.
 
     >>> jnp.isclose(jnp.array([1., 2.]), jnp.array([1., 2.1]))

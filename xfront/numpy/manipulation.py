@@ -46,7 +46,7 @@ def dims_of(name: str, shape: Any) -> tuple[int, ...]:
 
 
 def _completed(shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
-    """`wanted` with its -1 filled in. Raises: TypeError where the sizes do not fit."""
+    """`wanted` with its -1 filled in. Raises: TypeError where the sizes do not match."""
     size = math.prod(shape)
     if -1 in wanted:
         if wanted.count(-1) > 1:
@@ -71,8 +71,8 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
     Args:
       shape: ints; one may be -1 and is then computed.
       order: "C" counts the last axis fastest, "F" the first.
-      copy: without effect: arrays never change, so that a copy cannot be told from a view.
-    Raises: TypeError where the sizes do not fit; NotImplementedError for order "A".
+      copy: has no effect, since arrays never change and a copy cannot be told from a view.
+    Raises: TypeError where the sizes do not match; NotImplementedError for order "A".
     Source: `numpy.reshape`.
 
     >>> jnp.reshape(jnp.arange(4), (2, 2))
@@ -265,7 +265,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
 def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """`a` with the axes `source` moved to the positions `destination`, the others in order.
 
-    Raises: ValueError where they are not as many, or out of range.
+    Raises: ValueError where they differ in number, or are out of range.
     Source: `numpy.moveaxis`.
 
     >>> jnp.moveaxis(jnp.zeros((2, 3, 4)), 0, -1).shape
@@ -309,7 +309,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 def broadcast_to(array: ArrayLike, shape: ShapeLike, *, out_sharding: ShardingLike = None) -> Array:
     """`array` repeated along new leading axes and axes of size 1.
 
-    Raises: ValueError where it does not fit.
+    Raises: ValueError where `array` does not broadcast to `shape`.
     Source: `numpy.broadcast_to`.
 
     >>> jnp.broadcast_to(jnp.array([1, 2]), (2, 2))
@@ -332,7 +332,7 @@ def broadcast_to(array: ArrayLike, shape: ShapeLike, *, out_sharding: ShardingLi
 def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     """The shape that arrays of these shapes broadcast to; an int stands for one axis.
 
-    Raises: ValueError where they do not fit.
+    Raises: ValueError where the shapes do not broadcast.
     Source: `numpy.broadcast_shapes`.
 
     >>> jnp.broadcast_shapes((3, 1), (4,))
@@ -375,7 +375,7 @@ def _members(name: str, arrays: Any) -> tuple[Tracer | None, list[Any]]:
 
 
 def _together(name: str, xs: list[Any], dtype: Any) -> list[Tracer]:
-    """Tracers of one dtype: `dtype`, or the one that they promote to."""
+    """Tracers of the same dtype: `dtype`, or the one that they promote to."""
     if dtype is not None:
         wanted = from_numpy(requested_dtype(name, dtype))
         return [cast(operand(name, x), wanted) for x in xs]
@@ -387,7 +387,7 @@ def _together(name: str, xs: list[Any], dtype: Any) -> list[Tracer]:
 
 
 def joined(xs: Sequence[Array], axis: int) -> Tracer:
-    """Traced arrays of one dtype side by side along an axis."""
+    """Traced arrays of the same dtype side by side along an axis."""
     return as_tracer(xs[0]) if len(xs) == 1 else emit(ops.concatenate, *xs, dimension=axis)
 
 
@@ -399,7 +399,7 @@ def concatenate(arrays: Array | Sequence[ArrayLike], axis: int | None = 0,
     Args:
       arrays: a sequence of arrays, or one array whose rows are joined.
       axis: None joins the flattened arrays.
-      dtype: of the result; None for the one that they promote to.
+      dtype: dtype of the result; None for the one that they promote to.
     Raises: ValueError for no arrays, scalars and axes out of range; TypeError for lists of numbers
       and where other axes differ in size.
     Source: `numpy.concatenate`.
@@ -448,11 +448,11 @@ def concat(arrays: Array | Sequence[ArrayLike], /, *, axis: int | None = 0) -> A
 @eager(static=("axis", "out", "dtype"))
 def stack(arrays: Array | Sequence[ArrayLike], axis: int = 0, out: None = None,
           dtype: DTypeLike | None = None) -> Array:
-    """Arrays of one shape side by side along a new axis.
+    """Arrays of the same shape side by side along a new axis.
 
     Args:
       axis: position of the new axis in the result.
-      dtype: of the result; None for the one that they promote to.
+      dtype: dtype of the result; None for the one that they promote to.
     Raises: ValueError for no arrays, different shapes and axes out of range; NotImplementedError
       where `out` is given.
     Source: `numpy.stack`.
@@ -747,7 +747,7 @@ def flipud(m: ArrayLike) -> Array:
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """`m` turned by k quarter turns in the plane of two axes, the first towards the second.
 
-    Raises: ValueError where the axes are one, or `m` has fewer than two.
+    Raises: ValueError where both axes are the same, or `m` has fewer than two.
     Source: `numpy.rot90`.
 
     >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))

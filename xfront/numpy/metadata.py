@@ -143,7 +143,7 @@ _KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral
 def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     """Whether a dtype is of a kind of the array API (`"integral"`, ...), or of one of several.
 
-    Raises: ValueError for a text that is no kind.
+    Raises: ValueError for a text that is not a kind.
     Source: `numpy.isdtype`.
 
     >>> jnp.isdtype(jnp.float32, 'real floating')

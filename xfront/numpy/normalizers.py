@@ -186,10 +186,11 @@ def standardize(x: ArrayLike, axis: AxisLike = -1, mean: ArrayLike | None = None
 
     Args:
       axis: axis or axes; None means all.
-      mean, variance: of x over the axes, with them as size 1; computed where None.
+      mean, variance: mean and variance of x over the axes, which they have with size 1; computed
+        where None.
       where: mask of the elements of which mean and variance are computed.
-      algorithm: None, "fast" or "stable"; the variance is that of the centred values, the stable
-        way, for each.
+      algorithm: None, "fast" or "stable"; each computes the variance from centred values, which is
+        the stable way.
     Raises: ValueError for another algorithm.
 
     >>> nn.standardize(jnp.array([1., 2., 3.]))
@@ -221,8 +222,8 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
     Args:
       x: integers; those outside [0, num_classes) give zeros.
       num_classes: size of the new axis.
-      dtype: of the result, the default float where None.
-      axis: where the new axis stands in the result.
+      dtype: dtype of the result, the default float where None.
+      axis: the position of the new axis in the result.
     Raises: TypeError for a negative num_classes.
 
     >>> nn.one_hot(jnp.array([0, 2]), 3)

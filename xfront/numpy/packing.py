@@ -34,9 +34,9 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
     """Each eight elements along an axis as the bits of one `uint8`, the last padded with 0.
 
     Args:
-      a: integers or bools; what is not 0 is a bit that is set.
-      axis: None for the flattened array.
-      bitorder: "big" where the first element is the highest bit, "little" the lowest.
+      a: integers or bools; each nonzero element is a bit that is set.
+      axis: the axis; None for the flattened array.
+      bitorder: "big" to make the first element the highest bit, "little" the lowest.
     Raises: TypeError for other dtypes; ValueError for other orders.
     Source: `numpy.packbits`.
 
@@ -66,12 +66,12 @@ def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None,
     """The bits of each `uint8` as eight elements 0 or 1 along an axis.
 
     Args:
-      axis: None for the flattened array.
-      count: how many elements to give along the axis: zeros fill what is missing, a negative
-        number leaves out as many at the end; None for all.
+      axis: the axis; None for the flattened array.
+      count: the size of the result along the axis, filled with zeros where there are fewer
+        elements; a negative number removes that many from the end; None for all.
       bitorder: as in `packbits`.
-    Raises: TypeError for other dtypes than uint8; ValueError for other orders, and where more is to
-      be left out than there is.
+    Raises: TypeError for other dtypes than uint8; ValueError for other orders, and where `count`
+      removes more elements than there are.
     Source: `numpy.unpackbits`.
 
     >>> jnp.unpackbits(jnp.array([129], dtype=jnp.uint8))

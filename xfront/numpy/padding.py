@@ -39,7 +39,7 @@ def pad(array: ArrayLike, pad_width: ArrayLike | Sequence[Any] | Mapping[int, An
         "maximum", "mean", "median", "minimum": of the nearest `stat_length` elements, or all.
         "empty": zeros.
         A function (vector, (before, after), axis, options) -> vector gets each zero-padded vector.
-    Raises: TypeError for widths that are no integers; ValueError for negative widths, other shapes
+    Raises: TypeError for widths that are not integers; ValueError for negative widths, other shapes
       and options that the mode does not have; NotImplementedError for other modes.
     Source: `numpy.pad`.
 

@@ -97,7 +97,7 @@ def _without_ones(x: Tracer, labels: Labels, other: Tracer, others: Labels
 
 def paired(x: Tracer, xs: Labels, y: Tracer, ys: Labels, wanted: Labels, how: How,
            exact: bool = True) -> tuple[Tracer, Labels]:
-    """Sums of products of two arrays of one dtype.
+    """Sums of products of two arrays of the same dtype.
 
     Args:
       xs, ys: distinct labels of the axes.
@@ -150,7 +150,7 @@ def _result_order(xs: Labels, ys: Labels, common: Sequence[Hashable], batch: Seq
 
 def dot_general(x: Tracer, y: Tracer, contract: Any, batch: Any, precision: Any,
                 preferred: DType | None) -> Tracer:
-    """dot_general of operands of one dtype."""
+    """dot_general of operands of the same dtype."""
     return _lax()[1](x, y, contract, batch, precision, preferred)
 
 

@@ -40,7 +40,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
 
     Args:
       p: coefficients along the first axis; those of further axes broadcast with `x`.
-      unroll: how many steps the loop over many coefficients takes at a time.
+      unroll: the number of coefficients in one step of the loop over them.
     Raises: TypeError for lists.
     Source: `numpy.polyval`.
 
@@ -97,7 +97,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     """The product of two polynomials.
 
     Args:
-      trim_leading_zeros: leave out leading zeros first, whose number must be known.
+      trim_leading_zeros: whether to remove leading zeros first, whose number must be known.
     Source: `numpy.polymul`.
 
     >>> jnp.polymul(jnp.array([1., 1.]), jnp.array([1., 2.]))
@@ -203,10 +203,10 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
 
     Args:
       p: 1-d coefficients.
-      strip_zeros: leave out leading and trailing coefficients that are 0, whose number must be
-        known; else a root is NaN for each leading 0.
-    Raises: ValueError for other shapes; ConcretizationTypeError where `p` is traced and zeros are
-      to be left out.
+      strip_zeros: whether to remove leading and trailing coefficients that are 0, whose number must
+        be known; otherwise a root is NaN for each leading 0.
+    Raises: ValueError for other shapes; ConcretizationTypeError where `p` is traced and
+      `strip_zeros` is set.
     Source: `numpy.roots`.
 
     >>> jnp.sort(jnp.roots(jnp.array([1., -3., 2.])).real)
@@ -233,8 +233,8 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
 
     Args:
       x: 1-d array.
-      N: how many powers; None for as many as elements.
-      increasing: 0, 1, ..., N - 1.
+      N: the number of powers; None for the number of elements.
+      increasing: whether the powers are in the order 0, 1, ..., N - 1.
     Raises: ValueError for other shapes and negative N.
     Source: `numpy.vander`.
 
@@ -271,17 +271,18 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, fu
     """The polynomial of degree `deg` that fits samples with the least sum of squared errors.
 
     Args:
-      x: 1-d places.
-      y: values there: 1-d, or one set in each column.
+      x: 1-d array of coordinates.
+      y: values at these, a 1-d array, or a matrix with a set of values in each column.
       rcond: singular values below `rcond` times the greatest count as zero; None for eps times
         the number of samples.
-      full: give also residuals, rank and singular values, and `rcond`.
-      w: weights of the distances, before they are squared.
-      cov: give also the covariance of the coefficients, scaled so that chi^2 is the number of
-        degrees of freedom; "unscaled" for weights that are one over the standard deviation.
+      full: whether to return also residuals, rank, singular values and `rcond`.
+      w: weights of the distances, before they are squared; None for 1.
+      cov: whether to return also the covariance of the coefficients, scaled so that chi^2 is the
+        number of degrees of freedom; "unscaled" for weights that are one over the standard
+        deviation.
     Returns: coefficients, highest power first, or a tuple with what `full` and `cov` ask for.
     Raises: ValueError for negative `deg` and too few samples for `cov`; TypeError for shapes that
-      do not fit.
+      do not match.
     Source: `numpy.polyfit`.
 
     >>> jnp.polyfit(jnp.array([0., 1., 2.]), jnp.array([1., 3., 5.]), 1)
@@ -385,8 +386,8 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     """The m-th antiderivative of a polynomial, inexact.
 
     Args:
-      k: the constants of integration: one for each step, or one for a single step; 0 for None.
-    Raises: ValueError for negative m, and constants that are not as many.
+      k: the constants of integration, a vector [m] or a scalar; None for zeros.
+    Raises: ValueError for negative m and another number of constants.
     Source: `numpy.polyint`.
 
     >>> jnp.polyint(jnp.array([2., 2.]))
@@ -435,7 +436,8 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
     """Quotient and remainder of two polynomials.
 
     Args:
-      trim_leading_zeros: leave out the remainder's leading zeros, whose number must be known.
+      trim_leading_zeros: whether to remove leading zeros of the remainder, whose number must be
+        known.
     Source: `numpy.polydiv`.
 
     >>> jnp.polydiv(jnp.array([1., 5., 6.]), jnp.array([1., 2.]))

@@ -55,11 +55,11 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
 
     Args:
       indices: integers of any shape; negative ones count from the end.
-      axis: None for the flattened array.
-      mode: "fill", the default, gives `fill_value` (NaN, the least integer) outside of the axis;
-        "clip" the nearest element, "wrap" counts modulo the size.
-    Raises: TypeError for indices that are no integers; ValueError for other modes;
-      IndexError where something is asked of an empty axis.
+      axis: the axis; None for the flattened array.
+      mode: "fill", the default, returns `fill_value` (NaN, or the least integer) for positions
+        outside the axis; "clip" the nearest element; "wrap" takes positions modulo the size.
+    Raises: TypeError for indices that are not integers; ValueError for other modes;
+      IndexError where elements are taken from an empty axis.
     Source: `numpy.take`.
 
     >>> jnp.take(jnp.array([10, 20, 30]), jnp.array([2, 0]))
@@ -130,12 +130,12 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1,
 
     Args:
       indices: integers with as many axes as `arr`; other axes broadcast.
-      axis: None for the flattened array and 1-d indices.
-      mode: "fill", the default, gives `fill_value` (NaN, the least integer) outside; "clip" the
-        nearest element; "one_hot" 0, by comparing positions in place of a
-        gather.
-      wrap_negative_indices: negative ones count from the end; else they are outside.
-    Raises: TypeError for indices that are no integers; ValueError for other numbers of axes.
+      axis: the axis; None for the flattened array and 1-d indices.
+      mode: "fill", the default, returns `fill_value` (NaN, or the least integer) for positions
+        outside; "clip" the nearest element; "one_hot" 0, and compares positions instead of
+        gathering.
+      wrap_negative_indices: whether negative ones count from the end; otherwise they are outside.
+    Raises: TypeError for indices that are not integers; ValueError for other numbers of axes.
     Source: `numpy.take_along_axis`.
 
     >>> jnp.take_along_axis(jnp.array([10, 20, 30]), jnp.array([2, 0]), axis=0)
@@ -232,7 +232,7 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, 
     """`a` with values put at flat positions; values repeat as needed.
 
     Args:
-      mode: "wrap" counts modulo the size, "clip" takes the nearest position; None clips too, and
+      mode: "wrap" takes positions modulo the size, "clip" the nearest position; None clips too, but
         negative positions count from the end.
     Raises: ValueError where `inplace` is not False: arrays are immutable.
     Source: `numpy.put`.
@@ -323,8 +323,8 @@ def choose(a: ArrayLike, choices: Array | Sequence[ArrayLike], out: None = None,
     """Elements of the arrays `choices`, each from the one that `a` names in that place.
 
     Args:
-      mode: "raise" for an error where a name is too large (needs known values), "wrap", "clip".
-    Raises: ValueError for names out of range and other modes.
+      mode: what happens where `a` is out of range: "raise" (for known values only), "wrap", "clip".
+    Raises: ValueError for values of `a` out of range and other modes.
     Source: `numpy.choose`.
 
     >>> jnp.choose(jnp.array([0, 1, 0]), [jnp.array([1, 2, 3]), jnp.array([10, 20, 30])])
@@ -374,9 +374,10 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | No
     """Positions of the nonzero elements, in order: one integer array for each axis.
 
     Args:
-      size: how many positions to give; needed while tracing. What is missing is filled.
-      fill_value: what to fill with: a number, or one for each axis; 0 by default.
-    Raises: ValueError for arrays without axes; ConcretizationTypeError for traced ones, no size.
+      size: the number of positions to return, needed while tracing; missing ones are filled.
+      fill_value: the position to fill with, a number or one for each axis; None for 0.
+    Raises: ValueError for arrays without axes; ConcretizationTypeError for traced ones without
+      size.
     Source: `numpy.nonzero`.
 
     >>> jnp.nonzero(jnp.array([0, 3, 0, 4]))
@@ -476,7 +477,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, *,
     """The slices along an axis where the 1-d `condition` is nonzero.
 
     Args:
-      size, fill_value: as in `nonzero`, for the result's length along the axis.
+      size, fill_value: as in `nonzero`, for the size of the result along the axis.
     Source: `numpy.compress`.
 
     >>> jnp.compress(jnp.array([True, False, True]), jnp.array([1, 2, 3]))
@@ -511,8 +512,8 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike) -> tuple[Array, ...]:
     """Flat positions as an array of positions for each axis of `shape`; those outside are clamped.
 
     Args:
-      shape: sizes, one or several, known or traced.
-    Raises: TypeError for indices and sizes that are no integers. Source: `numpy.unravel_index`.
+      shape: the size or sizes of the array, known or traced.
+    Raises: TypeError for indices and sizes that are not integers. Source: `numpy.unravel_index`.
 
     >>> jnp.unravel_index(4, (2, 3))
     (Array(1, dtype=int32, weak_type=True), Array(1, dtype=int32, weak_type=True))
@@ -579,9 +580,9 @@ def ravel_multi_index(multi_index: Sequence[ArrayLike] | Array, dims: Sequence[i
     """Positions in each axis as flat positions in an array of shape `dims`.
 
     Args:
-      mode: "raise" for an error outside of the axes (needs known values), "clip", "wrap".
-      order: "C" or "F".
-      dtype: of the result, an integer one; None for the default integer.
+      mode: what happens to positions out of range: "raise" (for known values only), "clip", "wrap".
+      order: "C" to count the last axis fastest, "F" the first.
+      dtype: dtype of the result, an integer one; None for the default integer.
     Raises: ValueError for positions outside and other modes; TypeError for non-integers.
     Source: `numpy.ravel_multi_index`.
 
@@ -754,7 +755,7 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
     With one argument: `nonzero(condition)`.
 
     Args:
-      size, fill_value: of the form with one argument; see `nonzero`.
+      size, fill_value: as in `nonzero`, only for the form with one argument.
     Raises: TypeError for lists, ValueError where one of `x` and `y` is missing.
     Source: `numpy.where`.
 

@@ -207,9 +207,9 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
 
     Args:
       endpoint: whether `stop` is the last value.
-      retstep: also give the spacing.
-      dtype: None for the default float, or complex; values are rounded down for integers.
-      axis: where the new axis goes, with array ends.
+      retstep: whether to return (values, spacing).
+      dtype: dtype of the values, rounded down for integers; None for the default float or complex.
+      axis: the position of the new axis, where the ends are arrays.
     Raises: ValueError for a negative `num`.
     Source: `numpy.linspace`.
 
@@ -444,8 +444,8 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     """Coordinates of a grid: one array for each of the 1-d arrays `xi`.
 
     Args:
-      copy: True.
-      sparse: leave axes of size 1 in place of repeating.
+      copy: True, the only value.
+      sparse: whether axes keep size 1 instead of being repeated.
       indexing: "xy" for the second array along the rows, "ij" for the order of `xi`.
     Raises: ValueError for arrays of several axes, other `indexing` and `copy=False`.
     Source: `numpy.meshgrid`.
@@ -527,9 +527,9 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: D
     """`function` of the positions in each axis of a grid of a shape, mapped over the grid.
 
     Args:
-      function: of one number for each axis; may give arrays, and trees of them.
-      kwargs: given to `function` as they are.
-    Returns: what it gives, with the grid's axes before its own.
+      function: a function of one number for each axis, which returns an array or a tree of arrays.
+      kwargs: passed to `function` as they are.
+    Returns: the results of `function`, with the axes of the grid before their own.
     Source: `numpy.fromfunction`.
 
     >>> jnp.fromfunction(lambda i, j: i + 10 * j, (2, 2))

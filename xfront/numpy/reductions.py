@@ -126,12 +126,12 @@ def sum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out
     Args:
       a: array of any shape, numeric or bool.
       axis: axis or axes in [-ndim, ndim); None for all.
-      dtype: of the result; None for a's, where bools and integers narrower than the default
+      dtype: dtype of the result; None for a's, where bools and integers narrower than the default
         integer take its width. Floats narrower than f32 are summed in f32.
-      keepdims: leave the summed axes in the result with size 1.
-      initial: is added to the result.
-      where: bools that broadcast with `a`; the other elements are left out.
-      promote_integers: False leaves narrow integers narrow.
+      keepdims: whether the summed axes stay in the result with size 1.
+      initial: a number that is added to the result; None for 0.
+      where: bools that broadcast with `a`; elements where it is False are left out.
+      promote_integers: whether narrow integers are widened.
     Returns: array of a's shape without the summed axes.
     Raises: TypeError for lists; ValueError for axes out of range or named twice, and for masks that
       are not bool; NotImplementedError where `out` is given.
@@ -236,7 +236,7 @@ def max(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = 
     Args:
       axis, keepdims: as in `sum`.
       initial: a lower bound of the result, in a's dtype; needed for no elements and with `where`.
-      where: bools that broadcast with `a`; the other elements are left out.
+      where: bools that broadcast with `a`; elements where it is False are left out.
     Raises: ValueError for no elements without `initial`, for `where` without it, and for axes out
       of range; NotImplementedError where `out` is given.
     Source: `numpy.max`.
@@ -299,9 +299,9 @@ def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
     """Index along `axis` of the greatest element (the first of several), or of NaN if there is one.
 
     Args:
-      axis: one axis; None counts in the flattened array.
-      keepdims: leave the axis (or all) in the result with size 1.
-    Returns: default integers.
+      axis: one axis; None for the index in the flattened array.
+      keepdims: whether the axis (for None all axes) stays in the result with size 1.
+    Returns: an array of default integers.
     Raises: ValueError for no elements and axes out of range; TypeError for complex elements;
       NotImplementedError where `out` is given.
     Source: `numpy.argmax`.

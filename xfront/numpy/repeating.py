@@ -117,8 +117,8 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: AxisLike = None) 
 
     Args:
       shift: ints, or integer arrays, one for each axis or one for all.
-      axis: one or several; None shifts the flattened array.
-    Raises: ValueError for axes out of range, and numbers that do not match.
+      axis: axis or axes; None shifts the flattened array.
+    Raises: ValueError for axes out of range, and where shifts and axes differ in number.
     Source: `numpy.roll`.
 
     >>> jnp.roll(jnp.array([1, 2, 3]), 1)

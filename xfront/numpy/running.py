@@ -61,8 +61,8 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
     """Sums of the elements up to each one along `axis`.
 
     Args:
-      axis: one axis; None takes the flattened array.
-      dtype: of the sums and the result; None for a's, bools as default integers.
+      axis: one axis; None for the flattened array.
+      dtype: dtype of the sums and the result; None for a's, bools as default integers.
     Returns: array of a's shape, or 1-d for `axis=None`.
     Raises: ValueError for axes out of range; NotImplementedError where `out` is given.
     Source: `numpy.cumsum`.
@@ -133,9 +133,9 @@ def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike
     """Sums of the elements up to each one along `axis`; narrow integers are widened.
 
     Args:
-      x: array with an axis.
-      axis: may be None for 1-d arrays alone.
-      include_initial: put the sum of no elements, 0, in front.
+      x: array with at least one axis.
+      axis: one axis; None only for 1-d arrays.
+      include_initial: whether to put the sum of no elements, 0, in front.
     Raises: ValueError for scalars, for axes out of range and where `axis` is missing.
     Source: `numpy.cumulative_sum`.
 

@@ -166,15 +166,16 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
     """The different elements in order, or the different slices along an axis.
 
     Args:
-      return_index: also the first position of each.
-      return_inverse: also the number of each element's value, in ar's shape.
-      return_counts: also how often each occurs.
-      axis: None takes the flattened array.
-      equal_nan: NaN counts once.
-      size: of the result: further ones are left out, missing ones filled.
-      fill_value: what to fill with; None for the first.
-      sorted: False permits any order; they are in order all the same.
-    Returns: the values, or a tuple with what is asked for.
+      return_index: whether to return also the first position of each value.
+      return_inverse: whether to return also, in ar's shape, the position of each element in the
+        values.
+      return_counts: whether to return also how often each value occurs.
+      axis: the axis; None for the flattened array.
+      equal_nan: whether all NaNs count as one value.
+      size: the number of values to return; further ones are left out, missing ones filled.
+      fill_value: the value to fill with; None for the first.
+      sorted: False allows any order; the values are always in order.
+    Returns: the values, or a tuple of the values and the other results.
     Raises: TypeError for lists; ConcretizationTypeError for traced values without `size`.
     Source: `numpy.unique`.
 
@@ -307,9 +308,9 @@ def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = Fal
     """Which elements occur in another array.
 
     Args:
-      assume_unique: a promise that is not made use of.
-      invert: which do not.
-      method: "auto", "compare_all", "binary_search" or "sort": how to search.
+      assume_unique: a promise that is not used.
+      invert: whether to mark the elements that do not occur instead.
+      method: how to search: "auto", "compare_all", "binary_search" or "sort".
     Returns: bools in element's shape.
     Raises: ValueError for other methods.
     Source: `numpy.isin`.
@@ -389,8 +390,8 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *,
     """The elements of `ar1` that are not in `ar2`, in order, each once, in ar1's dtype.
 
     Args:
-      assume_unique: ar1's elements are all different; they stay in their order.
-      size, fill_value: as in `unique`; filled with 0 for None.
+      assume_unique: promises that ar1's elements are all different; they then keep their order.
+      size, fill_value: as in `unique`; a fill_value of None means 0.
     Source: `numpy.setdiff1d`.
 
     >>> jnp.setdiff1d(jnp.array([1, 2, 3]), jnp.array([2, 4]))
@@ -453,8 +454,9 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False,
     """The elements that are in both arrays, in order.
 
     Args:
-      assume_unique: a promise that is not made use of.
-      return_indices: also their first positions in `ar1` and in `ar2`, filled with the sizes.
+      assume_unique: a promise that is not used.
+      return_indices: whether to return also their first positions in `ar1` and in `ar2`, filled
+        with the sizes of these.
       size, fill_value: as in `unique`.
     Source: `numpy.intersect1d`.
 
@@ -493,7 +495,7 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *,
     """The elements that are in exactly one of the arrays, in order.
 
     Args:
-      assume_unique: a promise that is not made use of.
+      assume_unique: a promise that is not used.
       size, fill_value: as in `unique`.
     Source: `numpy.setxor1d`.
 

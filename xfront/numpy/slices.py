@@ -62,12 +62,12 @@ def ds(start: ArrayLike | None, size: int | None = None, stride: int | None = No
     """A slice of known length, for an index of an array or a reference.
 
     Args:
-      start: its first position, an int or an integer scalar; alone, the length of one from 0. None:
-        the whole axis.
-      size: its length.
-      stride: how far apart its positions are; None: 1.
-    Raises: TypeError where `size` or `stride` is no known int; where it is used, ValueError where
-      it is longer than the axis.
+      start: its first position, an int or an integer scalar. Given alone, it is the length of a
+        slice that begins at 0; None alone means the whole axis.
+      size: its length, an int.
+      stride: the distance between its positions, an int; None for 1.
+    Raises: TypeError where `size` or `stride` is not a known int; where it is used, ValueError
+      where it is longer than the axis.
 
     >>> jnp.arange(5)[xfront.ds(jnp.int32(1), 3)]
     Array([1, 2, 3], dtype=int32)

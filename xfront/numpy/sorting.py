@@ -57,10 +57,10 @@ def sort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: None 
     """The elements in order along an axis.
 
     Args:
-      axis: None sorts the flattened array.
+      axis: the axis; None sorts the flattened array.
       kind, order: not supported.
-      stable: equal elements stay in their order.
-      descending: greatest first.
+      stable: whether equal elements keep their order.
+      descending: whether the greatest element comes first.
     Raises: ValueError for scalars and axes out of range; TypeError for `kind` and `order`.
     Source: `numpy.sort`.
 
@@ -87,7 +87,7 @@ def argsort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: No
     """The positions that put the elements in order along an axis; arguments as in `sort`.
 
     Args:
-      dtype: of the positions; None for the default integer.
+      dtype: dtype of the positions; None for the default integer.
     Source: `numpy.argsort`.
 
     >>> jnp.argsort(jnp.array([3, 1, 2]))
@@ -111,7 +111,7 @@ def lexsort(keys: Array | Sequence[ArrayLike], axis: int = -1) -> Array:
     """The positions that sort by several keys, of which the last is the primary one.
 
     Args:
-      keys: a sequence of arrays of one shape, or an array whose rows are keys.
+      keys: a sequence of arrays of the same shape, or an array whose rows are keys.
     Raises: TypeError for no keys; ValueError for different shapes.
     Source: `numpy.lexsort`.
 
@@ -223,10 +223,10 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
     """Where values would be put into a sorted array to keep it in order.
 
     Args:
-      a: 1-d, in order (or put in order by the positions `sorter`).
+      a: 1-d array in order, or put in order by the positions `sorter`.
       v: values of any shape.
-      side: before ("left") or after ("right") equal elements.
-      method: "compare_all", "scan", "scan_unrolled" or "sort": how to search.
+      side: whether to insert before ("left") or after ("right") equal elements.
+      method: how to search: "compare_all", "scan", "scan_unrolled" or "sort".
     Returns: i32 (i64 for long arrays) in v's shape, in [0, len(a)].
     Raises: ValueError for other numbers of axes, sides and methods.
     Source: `numpy.searchsorted`.
@@ -318,8 +318,8 @@ def digitize(x: ArrayLike, bins: ArrayLike | Sequence[ArrayLike], right: bool = 
     """The number of the bin that each value lies in: 0 before the first edge, len(bins) after all.
 
     Args:
-      bins: 1-d edges, ascending or descending.
-      right: a bin holds its right edge, not its left one.
+      bins: 1-d array of edges, ascending or descending.
+      right: whether a bin includes its right edge instead of its left one.
       method: as in `searchsorted`.
     Raises: ValueError for edges of more axes.
     Source: `numpy.digitize`.

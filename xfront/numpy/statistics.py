@@ -97,8 +97,8 @@ def mean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, ou
     Args:
       a: array of any shape, numeric or bool.
       axis, keepdims: as in `sum`.
-      dtype: of the result; None for a's, integers and bools as the default float.
-      where: bools that broadcast with `a`; the other elements are left out.
+      dtype: dtype of the result; None for a's, integers and bools as the default float.
+      where: bools that broadcast with `a`; elements where it is False are left out.
     Raises: ValueError for axes out of range; NotImplementedError where `out` is given.
     Source: `numpy.mean`.
 
@@ -170,8 +170,9 @@ def var(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out
 
     Args:
       axis, dtype, keepdims, where: as in `mean`.
-      ddof: the divisor is the number of elements minus this; NaN where that is not positive.
-      mean: the mean, where it is known, with axes of size 1.
+      ddof: a number that is subtracted from the number of elements to get the divisor; the result
+        is NaN where that is not positive.
+      mean: the mean, with the axes as size 1; None to compute it.
       correction: another name of `ddof`.
     Raises: ValueError for axes out of range and both `ddof` and `correction`; NotImplementedError
       where `out` is given.
@@ -266,9 +267,9 @@ def average(a: ArrayLike, axis: AxisLike = None, weights: ArrayLike | None = Non
     """Weighted mean over `axis`.
 
     Args:
-      weights: of a's shape, or of its sizes along `axis`; None for equal ones.
-      returned: give (average, sum of the weights).
-    Raises: ValueError where the weights do not fit.
+      weights: array of a's shape, or of its sizes along `axis`; None for equal weights.
+      returned: whether to return (average, sum of the weights).
+    Raises: ValueError where the weights do not match.
     Source: `numpy.average`.
 
     >>> jnp.average(jnp.array([1., 3.]), weights=jnp.array([3., 1.]))
@@ -477,11 +478,11 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None = None
 
     Args:
       a: real array; integers become floats.
-      q: number or 1-d array in [0, 1].
+      q: a number or 1-d array in [0, 1].
       axis, keepdims: as in `sum`.
       method: between two elements take "linear", "lower", "higher", "midpoint" or "nearest";
         "inverted_cdf" takes the first element that reaches the share.
-      weights: of the elements, with "inverted_cdf" alone.
+      weights: weights of the elements, only with "inverted_cdf"; None for equal ones.
     Returns: array with the axes of `q`, then those of `a` that are left; NaN where an element is.
     Raises: ValueError for complex arrays and unknown methods; NotImplementedError where `out` is
       given, and for weights with other methods.
@@ -575,15 +576,15 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
 
     Args:
       m: 1-d or 2-d; each row is a variable, each column an observation.
-      y: more variables, as `m`.
-      rowvar: False for variables in columns.
-      bias: divide by the number of observations N, not N - 1.
-      ddof: divide by N - ddof.
-      fweights: 1-d integers: how often each observation was made.
-      aweights: 1-d: the weight of each observation.
-      dtype: of the result.
-    Raises: ValueError for more than two axes and for dtypes of integers; TypeError for weights that
-      do not fit.
+      y: more variables, in the form of `m`; None for none.
+      rowvar: whether variables are rows; otherwise they are columns.
+      bias: whether to divide by the number of observations N; otherwise by N - 1.
+      ddof: a number to divide by N - ddof instead; None for what `bias` says.
+      fweights: 1-d integers, how often each observation was made; None for 1.
+      aweights: 1-d array, the weight of each observation; None for 1.
+      dtype: dtype of the result.
+    Raises: ValueError for more than two axes and for integer dtypes; RuntimeError for weights of
+      another shape, TypeError for fweights that are not integers.
     Source: `numpy.cov`.
 
     >>> jnp.cov(jnp.array([[1., 2., 3.], [3., 2., 1.]]))

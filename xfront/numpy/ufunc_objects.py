@@ -30,10 +30,10 @@ class ufunc(functools.partial[Array]):
     """A function of `nin` elements that gives `nout`, applied to arrays that broadcast together.
 
     Args:
-      func: of scalars; or of arrays, where `call` is the same.
-      name: what it is called; func's name by default.
-      nargs: how many arguments a call has; `nin` by default.
-      identity: x with func(x, y) = y for all y, with which reductions start; None if there is none.
+      func: a function of scalars; or of arrays, where `call` is the same function.
+      name: its name; None for the name of `func`.
+      nargs: the number of arguments of a call; None for `nin`.
+      identity: the x with func(x, y) = y for all y, with which reductions start; None for none.
       call, reduce, accumulate, at, reduceat: what the object and its methods do, where that is
         better than what follows from `func`.
     Source: `numpy.ufunc`.
@@ -99,11 +99,11 @@ class ufunc(functools.partial[Array]):
         """func(... func(func(x0, x1), x2) ..., xn) along an axis.
 
         Args:
-          axis: one; None for the flattened array; several where the function's own reduction
-            takes them.
-          initial: what comes before x0; needed where there is no identity and no element.
-          where: a mask of elements that count; needs `initial` or an identity.
-        Raises: ValueError where there is nothing to start with; NotImplementedError for `out`, and
+          axis: one axis; None for the flattened array; several only where the function's own
+            reduction takes them.
+          initial: the value before x0; needed where there is no identity and no element.
+          where: a mask of the elements that count; it needs `initial` or an identity.
+        Raises: ValueError where there is no value to start with; NotImplementedError for `out`, and
           for several axes.
         """
         self._binary("reduce", out)
@@ -196,7 +196,7 @@ class ufunc(functools.partial[Array]):
         """`a` with func(a[i], b[i]) (of one argument: func(a[i])) put in for each index in turn.
 
         Raises: NotImplementedError where `inplace` is not False: arrays are immutable; ValueError
-          where `b` does not go with the number of arguments.
+          where `b` does not match the number of arguments.
         """
         if inplace:
             raise NotImplementedError(f"{self.__name__}.at: arrays are immutable; pass "
@@ -285,9 +285,9 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *,
     """A ufunc of a function of scalars.
 
     Args:
-      nin, nout: how many arguments and results it has.
-      identity: x with func(x, y) = y for all y, or None.
-    Raises: TypeError for what cannot be called.
+      nin, nout: the number of arguments and of results.
+      identity: the x with func(x, y) = y for all y, or None.
+    Raises: TypeError where `func` cannot be called.
     Source: `numpy.frompyfunc`.
 
     >>> jnp.frompyfunc(lambda x, y: x + 2 * y, 2, 1)(jnp.array([1, 2]), 1)

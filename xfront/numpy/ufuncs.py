@@ -196,7 +196,7 @@ def refuse(name: str, x: Tracer, accepted: str) -> TypeError:
 
 
 def select(which: Tracer, x: Tracer, y: Tracer) -> Tracer:
-    """`x` where `which`, else `y`: all of one shape, `x` and `y` of one type."""
+    """`x` where `which`, else `y`: all of the same shape, `x` and `y` of one type."""
     made = emit(ops.select, which, x, y)
     return Tracer(made.home, made.value, x.weak and y.weak)
 

@@ -19,7 +19,7 @@ _WORDS = {8: dtypes.u8, 16: dtypes.u16, 32: dtypes.u32, 64: dtypes.u64}
 def view(x: Any, dtype: Any = None) -> Any:
     """The same bytes as elements of `dtype`; the last axis changes by the ratio of the widths.
 
-    Raises: ValueError where the last axis does not divide. Source: `numpy.ndarray.view`.
+    Raises: ValueError where the last axis is not divisible. Source: `numpy.ndarray.view`.
     """
     return x if dtype is None else _view(x, requested_dtype("view", dtype))
 

@@ -39,9 +39,9 @@ def hanning(M: int) -> Array:
     """The Hann window: 0.5 - 0.5 cos(2 pi n / (M - 1)).
 
     Args:
-      M: how many samples, a known integer; empty where it is not positive.
+      M: the number of samples, a known integer; the result is empty where it is not positive.
     Returns: floats of shape [M].
-    Raises: TypeError where M is no integer.
+    Raises: TypeError where M is not an integer.
     Source: `numpy.hanning`.
 
     >>> jnp.hanning(5)

@@ -119,9 +119,11 @@ def uniform(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = Non
     """Floats uniform in [minval, maxval).
 
     Args:
-      key: one key. shape: of the result. dtype: a float dtype; the default float if None.
+      key: a random key.
+      shape: shape of the result.
+      dtype: a float dtype; the default float if None.
       minval, maxval: bounds, broadcast to the shape.
-    Raises: ValueError for a dtype that is no float.
+    Raises: ValueError for a dtype that is not a float.
 
     >>> random.uniform(random.key(0), (2, 3)).shape
     (2, 3)
@@ -154,11 +156,13 @@ def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None
     """Bools that are True with probability `p`.
 
     Args:
-      key: one key. p: floats. shape: of the result, to which `p` broadcasts; its own if None.
-      mode: "low" compares one uniform number with `p`, which for float32 knows 2**-23 as the
-        least probability; "high" has twice its bits.
-    Raises: TypeError where `p` is of no float dtype; ValueError for another mode, or where the
-      shapes do not fit.
+      key: a random key.
+      p: floats.
+      shape: shape of the result, to which `p` broadcasts; its own if None.
+      mode: "low" compares one uniform number with `p`, so that for float32 the least probability is
+        2**-23; "high" draws twice as many bits.
+    Raises: TypeError where `p` has no float dtype; ValueError for another mode, or where the
+      shapes do not match.
 
     >>> random.bernoulli(random.key(0), jnp.array([0., 1.]))
     Array([False,  True], dtype=bool)
@@ -175,8 +179,10 @@ def rademacher(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = 
     """Signs: -1 and 1 with equal probability.
 
     Args:
-      key: one key. shape: of the result. dtype: any dtype of numbers; the default integer if None.
-        Unsigned integers wrap around, bools are all True.
+      key: a random key.
+      shape: shape of the result.
+      dtype: any numeric dtype or bool; the default integer if None. Unsigned integers wrap around,
+        and bools are all True.
 
     >>> random.rademacher(random.key(0), (3,)).dtype
     dtype('int32')

@@ -94,10 +94,11 @@ def poisson(key: ArrayLike, lam: ArrayLike, shape: ShapeLike | None = None,
     """Integers of the Poisson distribution.
 
     Args:
-      key: one key. lam: the rate, floats; for 0 the result is 0, for negative ones and NaN -1.
-      shape: of the result, to which the rate broadcasts; its own if None.
+      key: a random key.
+      lam: the rates, floats. The result is 0 for a rate of 0, and -1 for negative rates and NaN.
+      shape: shape of the result, to which the rate broadcasts; its own if None.
       dtype: an integer dtype, whose greatest number stands for all beyond; the default one if None.
-    Raises: ValueError for another dtype, and where the shapes do not fit.
+    Raises: ValueError for another dtype, and where the parameters do not broadcast to `shape`.
     Source: Knuth, The Art of Computer Programming, 3.4.1, for rates below 10; Hormann, The
       transformed rejection method for generating Poisson random variables (1993) above.
 
@@ -224,11 +225,13 @@ def binomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, shape: ShapeLike | None
     """Counts of successes among n trials of probability p, as floats.
 
     Args:
-      key: one key. n: numbers of trials, whole numbers of any dtype. p: floats in [0, 1].
-      shape: of the result, to which both broadcast.
+      key: a random key.
+      n: numbers of trials, whole numbers of any numeric dtype.
+      p: floats in [0, 1].
+      shape: shape of the result, to which both broadcast.
       dtype: a float dtype; the default float if None.
     Returns: floats; NaN where n is negative or p is outside [0, 1].
-    Raises: ValueError for another dtype, and where the shapes do not fit.
+    Raises: ValueError for another dtype, and where the parameters do not broadcast to `shape`.
     Source: Hormann, The generation of binomial random variates (1993) where n min(p, 1-p) is above
       10; Devroye (1986), X.4.3 below.
 
@@ -253,12 +256,13 @@ def multinomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: ShapeLike 
     """How often each category came up in n draws: vectors of counts with sum n.
 
     Args:
-      key: one key. n: numbers of draws. p: floats of shape (..., categories), probabilities or
-        weights.
-      shape: of the result, to which p, and n along all axes but the last, broadcast.
-      dtype: of the result; the default float if None.
+      key: a random key.
+      n: numbers of draws.
+      p: floats of shape (..., categories), probabilities or weights.
+      shape: shape of the result, to which p broadcasts; n broadcasts to all axes but the last.
+      dtype: dtype of the result; the default float if None.
       unroll: as in `lax.scan`, over the categories.
-    Raises: ValueError where p is 0-d or the shapes do not fit.
+    Raises: ValueError where p is 0-d or the shapes do not match.
     Source: each category is binomial given those before it.
 
     >>> random.multinomial(random.key(0), 5., jnp.array([0., 1.]))
@@ -308,9 +312,11 @@ def geometric(key: ArrayLike, p: ArrayLike, shape: ShapeLike | None = None,
     """The number of the first successful trial, from 1 on, where p is the probability of success.
 
     Args:
-      key: one key. p: floats in (0, 1]. shape: of the result, to which p broadcasts.
+      key: a random key.
+      p: probabilities of success, floats in (0, 1].
+      shape: shape of the result, to which p broadcasts.
       dtype: an integer dtype, whose greatest number stands for all beyond; the default one if None.
-    Raises: ValueError for another dtype, and where the shapes do not fit.
+    Raises: ValueError for another dtype, and where the parameters do not broadcast to `shape`.
     Source: floor(log(u) / log(1 - p)) + 1, u uniform in (0, 1).
 
     >>> random.geometric(random.key(0), 0.5, (3,)).shape

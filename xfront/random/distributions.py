@@ -86,9 +86,11 @@ def lognormal(key: ArrayLike, sigma: ArrayLike = 1.0, shape: ShapeLike | None = 
     """Floats (or complex numbers) whose logarithm is normal with mean 0 and deviation `sigma`.
 
     Args:
-      key: one key. sigma: floats. shape: of the result, to which sigma broadcasts; its own if None.
+      key: a random key.
+      sigma: floats.
+      shape: shape of the result, to which sigma broadcasts; its own if None.
       dtype: a float or complex dtype; the default float if None.
-    Raises: ValueError for another dtype, and where the shapes do not fit.
+    Raises: ValueError for another dtype, and where the parameters do not broadcast to `shape`.
 
     >>> random.lognormal(random.key(0), 1., (3,)).shape
     (3,)
@@ -106,7 +108,9 @@ def maxwell(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = Non
     """Floats of the Maxwell distribution of scale 1: lengths of standard normal 3-vectors.
 
     Args:
-      key: one key. shape: of the result. dtype: a float dtype; the default float if None.
+      key: a random key.
+      shape: shape of the result.
+      dtype: a float dtype; the default float if None.
 
     >>> random.maxwell(random.key(0), (3,)).shape
     (3,)
@@ -127,8 +131,9 @@ def double_sided_maxwell(key: ArrayLike, loc: ArrayLike, scale: ArrayLike, shape
     """Floats of the double-sided Maxwell distribution: loc + scale * sign * length of a 3-vector.
 
     Args:
-      key: one key. loc, scale: floats, broadcast together.
-      shape: how many of each: the result has it in front of the shape of the parameters.
+      key: a random key.
+      loc, scale: floats, broadcast together.
+      shape: leading axes of the result, which the shape of the parameters follows.
       dtype: a float dtype; the default float if None.
 
     >>> random.double_sided_maxwell(random.key(0), 0., 1., (3,)).shape
@@ -149,7 +154,9 @@ def wald(key: ArrayLike, mean: ArrayLike, shape: ShapeLike | None = None,
     """Floats of the Wald (inverse Gaussian) distribution of scale 1.
 
     Args:
-      key: one key. mean: positive floats. shape: of the result, to which the mean broadcasts.
+      key: a random key.
+      mean: positive floats.
+      shape: shape of the result, to which the mean broadcasts.
       dtype: a float dtype; the default float if None.
     Source: Michael, Schucany and Haas, The American Statistician 30 (1976).
 
@@ -194,9 +201,11 @@ def gumbel(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None
     """Standard Gumbel floats: -log(-log(u)).
 
     Args:
-      key: one key. shape: of the result. dtype: a float dtype; the default float if None.
-      mode: "low": from one uniform number each, which for float32 gives at most 16.6; "high": from
-        two, which knows rarer maxima; None: "low", unless the option
+      key: a random key.
+      shape: shape of the result.
+      dtype: a float dtype; the default float if None.
+      mode: "low" computes each number from one uniform number, so that for float32 it is at most
+        16.6; "high" from two, which allows rarer maxima; None for "low", unless the option
         `jax_high_dynamic_range_gumbel` is on.
     Raises: ValueError for another mode or dtype.
 
@@ -275,7 +284,9 @@ def pareto(key: ArrayLike, b: ArrayLike, shape: ShapeLike | None = None,
     """Floats of the Pareto distribution on [1, inf) with density b x^-(b+1).
 
     Args:
-      key: one key. b: positive floats. shape: of the result, to which b broadcasts.
+      key: a random key.
+      b: positive floats.
+      shape: shape of the result, to which b broadcasts.
       dtype: a float dtype; the default float if None.
 
     >>> random.pareto(random.key(0), 2., (3,)).shape
@@ -293,7 +304,9 @@ def rayleigh(key: ArrayLike, scale: ArrayLike, shape: ShapeLike | None = None,
     """Floats of the Rayleigh distribution: scale sqrt(-2 log(u)), u uniform in (0, 1).
 
     Args:
-      key: one key. scale: floats. shape: of the result, to which the scale broadcasts.
+      key: a random key.
+      scale: floats.
+      shape: shape of the result, to which the scale broadcasts.
       dtype: a float dtype; the default float if None.
 
     >>> random.rayleigh(random.key(0), 1., (3,)).shape
@@ -312,9 +325,10 @@ def weibull_min(key: ArrayLike, scale: ArrayLike, concentration: ArrayLike, shap
     """Floats of the Weibull distribution: scale (-log1p(-u))^(1 / concentration).
 
     Args:
-      key: one key. scale, concentration: positive floats.
-      shape: of the result where the parameters broadcast to it; where they have more axes than it,
-        the result has their shape, and each element is drawn for itself.
+      key: a random key.
+      scale, concentration: positive floats.
+      shape: shape of the result where the parameters broadcast to it. Where they have more axes,
+        the result has their shape, and each element is drawn independently.
       dtype: a float dtype; the default float if None.
 
     >>> random.weibull_min(random.key(0), 1., 2., (3,)).shape
@@ -334,8 +348,9 @@ def triangular(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLik
     """Floats in [left, right] whose density rises linearly up to `mode`, then falls linearly.
 
     Args:
-      key: one key. left, mode, right: floats, left <= mode <= right and left < right.
-      shape: of the result, to which they broadcast.
+      key: a random key.
+      left, mode, right: floats, left <= mode <= right and left < right.
+      shape: shape of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
 
     >>> random.triangular(random.key(0), 0., 1., 2., (3,)).shape

@@ -58,10 +58,11 @@ def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
     """Floats of the gamma distribution of shape `a` and scale 1.
 
     Args:
-      key: one key. a: positive floats (0 gives 0, negative ones NaN).
-      shape: of the result, to which `a` broadcasts; its own if None.
+      key: a random key.
+      a: positive floats. The result is 0 for 0, and NaN for negative numbers.
+      shape: shape of the result, to which `a` broadcasts; its own if None.
       dtype: a float dtype; the default float if None.
-    Raises: ValueError for another dtype, and where the shapes do not fit.
+    Raises: ValueError for another dtype, and where the parameters do not broadcast to `shape`.
     Source: Marsaglia and Tsang (2000). The stream is JAX's for threefry keys; keys of other
       generators give a threefry key first.
 
@@ -96,9 +97,11 @@ def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = N
     """Floats in [0, 1] of the beta distribution: x / (x + y), where x and y are gamma samples.
 
     Args:
-      key: one key. a, b: positive floats. shape: of the result, to which they broadcast.
+      key: a random key.
+      a, b: positive floats.
+      shape: shape of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
-    Raises: ValueError for another dtype, and where the shapes do not fit.
+    Raises: ValueError for another dtype, and where the parameters do not broadcast to `shape`.
 
     >>> random.beta(random.key(0), 1., 2., (3,)).shape
     (3,)
@@ -121,10 +124,12 @@ def dirichlet(key: ArrayLike, alpha: ArrayLike, shape: ShapeLike | None = None,
     """Vectors of positive floats with sum 1, from the Dirichlet distribution.
 
     Args:
-      key: one key. alpha: positive floats of shape (..., n).
-      shape: of the result without its last axis, to which alpha's first axes broadcast.
+      key: a random key.
+      alpha: positive floats of shape (..., n).
+      shape: shape of the result without its last axis, to which alpha's first axes broadcast.
       dtype: a float dtype; the default float if None.
-    Raises: ValueError for another dtype, where alpha is 0-d, and where the shapes do not fit.
+    Raises: ValueError for another dtype, where alpha is 0-d, and where the parameters do not
+      broadcast to `shape`.
 
     >>> random.dirichlet(random.key(0), jnp.ones(3)).sum()
     Array(1., dtype=float32)
@@ -150,7 +155,9 @@ def chisquare(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None,
     """Floats of the chi-squared distribution of `df` degrees of freedom.
 
     Args:
-      key: one key. df: positive floats. shape: of the result, to which they broadcast.
+      key: a random key.
+      df: positive floats.
+      shape: shape of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
 
     >>> random.chisquare(random.key(0), 2., (3,)).shape
@@ -168,7 +175,9 @@ def f(key: ArrayLike, dfnum: ArrayLike, dfden: ArrayLike, shape: ShapeLike | Non
     """Floats of the F distribution: the ratio of two chi-squared samples over their degrees.
 
     Args:
-      key: one key. dfnum, dfden: positive floats. shape: of the result, to which they broadcast.
+      key: a random key.
+      dfnum, dfden: positive floats.
+      shape: shape of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
 
     >>> random.f(random.key(0), 2., 3., (2,)).shape
@@ -188,7 +197,9 @@ def t(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None, dtype: DTyp
     """Floats of Student's t distribution of `df` degrees of freedom.
 
     Args:
-      key: one key. df: positive floats. shape: of the result, to which they broadcast.
+      key: a random key.
+      df: positive floats.
+      shape: shape of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
 
     >>> random.t(random.key(0), 2., (3,)).shape
@@ -218,9 +229,11 @@ def generalized_normal(key: ArrayLike, p: ArrayLike, shape: ShapeLike = (),
     """Floats with density proportional to exp(-|x|^p).
 
     Args:
-      key: one key. p: positive floats. shape: of the result, to which they broadcast.
+      key: a random key.
+      p: positive floats.
+      shape: shape of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
-    Raises: ValueError for another dtype, and where the shapes do not fit.
+    Raises: ValueError for another dtype, and where the parameters do not broadcast to `shape`.
 
     >>> random.generalized_normal(random.key(0), 2., (3,)).shape
     (3,)
@@ -237,8 +250,10 @@ def ball(key: ArrayLike, d: int, p: ArrayLike = 2, shape: ShapeLike = (),
     """Vectors uniform in the unit ball of the p-norm.
 
     Args:
-      key: one key. d: number of dimensions. p: positive floats.
-      shape: of the result without its last axis, which has size d; () means the shape of p.
+      key: a random key.
+      d: number of dimensions, an int.
+      p: positive floats.
+      shape: shape of the result without its last axis, which has size d; () means the shape of p.
       dtype: a float dtype; the default float if None.
     Source: Barthe, Guedon, Mendelson and Naor, Annals of Probability 33 (2005).
 

@@ -67,13 +67,14 @@ def key(seed: int | ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = No
     """A typed random key from an integer.
 
     Args:
-      seed: integer scalar.
-      impl: "threefry2x32" (default), "rbg" or "unsafe_rbg", or what
-        `extend.random.define_prng_impl` gave.
-      dtype: a key dtype, in place of `impl`.
+      seed: an integer scalar.
+      impl: "threefry2x32", "rbg" or "unsafe_rbg", or an implementation that
+        `extend.random.define_prng_impl` returned; None for the option `jax_default_prng_impl`.
+      dtype: a key dtype, which may be given instead of `impl`.
     Returns: key array of shape ().
-    Raises: TypeError where seed is no integer scalar; OverflowError where it is a Python number of
-      more than 64 bits; ValueError for an unknown impl, or where both it and a dtype are given.
+    Raises: TypeError where seed is not an integer scalar; OverflowError where it is a Python int
+      that does not fit in 64 bits with a sign; ValueError for an unknown impl, or where both impl
+      and dtype are given.
 
     >>> xfront.random.key(0)
     Array((), dtype=key<fry>) overlaying:
@@ -109,8 +110,8 @@ def key_dtype(impl_spec: Any = None) -> KeyDType:
     """The dtype of keys of an implementation.
 
     Args:
-      impl_spec: as `impl` of `key`; None for the default.
-    Raises: ValueError where there is none of that name.
+      impl_spec: an implementation as in `key`; None for the default one.
+    Raises: ValueError where there is no implementation of that name.
 
     >>> xfront.random.key_dtype("rbg")
     key<rbg>
@@ -161,8 +162,8 @@ def wrap_key_data(key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLi
     """Typed keys from their words, the inverse of `key_data`.
 
     Args:
-      key_bits_array: uint32; the last axes are those of a key's words.
-      impl, dtype: as those of `key`.
+      key_bits_array: a uint32 array whose last axes are those of the words of a key.
+      impl, dtype: as in `key`.
     Raises: TypeError for words of another dtype or shape; ValueError for an unknown impl.
 
     >>> random.wrap_key_data(jnp.array([0, 7], jnp.uint32)) == random.key(7)
@@ -174,7 +175,7 @@ def wrap_key_data(key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLi
 @front_door
 def key_impl(keys: ArrayLike) -> Any:
     """The `impl` with which `key` makes keys like these: a name, or the object that
-    `extend.random.define_prng_impl` gave. Raises: TypeError where they are no keys.
+    `extend.random.define_prng_impl` gave. Raises: TypeError where they are not keys.
 
     >>> random.key_impl(random.key(0))
     'threefry2x32'
@@ -221,7 +222,7 @@ def _check_legacy(name: str) -> None:
 def typed_key(name: str, keys: Any, scalar: bool = True) -> Tracer:
     """The tracer of typed keys; raw words are wrapped.
 
-    Raises: TypeError where it is no key; ValueError where one key is wanted and several came.
+    Raises: TypeError where it is not a key; ValueError where one key is wanted and several came.
     """
     x = operand(name, keys)
     if not x.value.type.dtype.is_key:
@@ -249,8 +250,8 @@ def split(key: ArrayLike, num: int | Sequence[int] = 2) -> Array:
 
     Args:
       key: a key, typed or raw.
-      num: how many, or a shape.
-    Returns: keys of shape (num,) in the form of `key`.
+      num: the number of new keys, an int, or their shape.
+    Returns: keys of shape (num,), or of that shape, typed or raw as `key` is.
 
     >>> random.split(random.key(0), 3).shape
     (3,)

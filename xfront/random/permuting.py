@@ -83,9 +83,11 @@ def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool =
     """`x` with its slices along `axis` in random order; for an integer n, 0 … n-1 in random order.
 
     Args:
-      key: one key. x: an array, or an int (of negative ones nothing comes).
-      axis: of `x`. independent: permute each vector along the axis differently.
-    Raises: TypeError for a float; AxisError, a ValueError, for an axis that there is not.
+      key: a random key.
+      x: an array, or an int; a negative one gives an empty result.
+      axis: the axis of `x` along which slices are permuted.
+      independent: whether each vector along the axis is permuted differently.
+    Raises: TypeError for a float; AxisError, a ValueError, for an axis out of range.
 
     >>> random.permutation(random.key(0), 4).shape
     (4,)
@@ -174,15 +176,15 @@ def choice(key: ArrayLike, a: ArrayLike, shape: ShapeLike = (), replace: bool = 
     """Elements of an array, drawn at random.
 
     Args:
-      key: one key.
-      a: an array, of which slices along `axis` are drawn; an integer n stands for 0 … n-1.
-      shape: a tuple, how many are drawn; it takes the place of the axis.
+      key: a random key.
+      a: an array, of which slices along `axis` are drawn; an integer n means 0 … n-1.
+      shape: a tuple, the shape of the draws; it replaces the axis in the result.
       replace: whether an element may be drawn twice.
-      p: floats of shape (n,), the probabilities (or weights: they need not add up to 1 but where
-        nothing is drawn twice, where zeros are drawn last).
-      mode: of `gumbel`, where weighted elements are drawn without replacement.
-    Raises: TypeError where the shape is no sequence; ValueError where p has another shape, there is
-      nothing to draw from, or not enough of it.
+      p: floats of shape (n,), probabilities or weights, which need not add up to 1; without
+        replacement zeros are drawn last. None for equal ones.
+      mode: mode of `gumbel`, used where weighted elements are drawn without replacement.
+    Raises: TypeError where the shape is not a sequence; ValueError where p has another shape, and
+      where there are no elements to draw from, or too few.
     Source: with `p`, the inverse of the cumulative weights; without replacement, Gumbel-max.
 
     >>> random.choice(random.key(0), jnp.array([7, 7, 7]), (2,))
@@ -203,12 +205,13 @@ def categorical(key: ArrayLike, logits: ArrayLike, axis: int = -1, shape: ShapeL
     """Integers drawn with the probabilities softmax(logits) along `axis`.
 
     Args:
-      key: one key. logits: floats, any shape of at least one axis.
-      axis: of the categories.
-      shape: of the result; it ends with the shape of the logits without `axis` (its default).
-      replace: where False, what shape has in front are draws without replacement.
-      mode: of `gumbel`.
-    Raises: ValueError where the logits are no floats, shape does not end so, or more are drawn
+      key: a random key.
+      logits: floats of any shape with at least one axis.
+      axis: the axis of the categories.
+      shape: shape of the result; it ends with the shape of the logits without `axis` (its default).
+      replace: whether draws along the leading axes of `shape` may repeat a category.
+      mode: mode of `gumbel`; None as there.
+    Raises: ValueError where the logits are not floats, shape does not end so, or more are drawn
       without replacement than there are; AxisError, an IndexError, for a wrong axis.
     Source: the Gumbel-max trick; without replacement, the largest ones (Kool et al., ICML 2019).
 

@@ -26,12 +26,15 @@ def multivariate_normal(key: ArrayLike, mean: ArrayLike, cov: ArrayLike,
     """Normal vectors of a mean and a covariance.
 
     Args:
-      key: one key. mean: floats of shape (..., n). cov: floats of shape (..., n, n), symmetric and
+      key: a random key.
+      mean: floats of shape (..., n).
+      cov: floats of shape (..., n, n), symmetric and
         positive definite (semidefinite for "eigh" and "svd").
-      shape: of the result without its last axis, to which the first axes of both broadcast.
+      shape: shape of the result without its last axis, to which the first axes of both broadcast.
       dtype: a float dtype; what the two promote to if None.
       method: how the covariance is factored: "cholesky" (fastest), "eigh" or "svd".
-    Raises: ValueError for another method or dtype, and where the shapes do not fit.
+    Raises: ValueError for another method or dtype, and where the parameters do not broadcast to
+      `shape`.
 
     >>> random.multivariate_normal(random.key(0), jnp.zeros(2), jnp.eye(2), (3,)).shape
     (3, 2)
@@ -85,8 +88,11 @@ def orthogonal(key: ArrayLike, n: int, shape: ShapeLike = (), dtype: DTypeLike |
     have orthonormal rows or columns, whichever are fewer.
 
     Args:
-      key: one key. n: number of rows. shape: of the result without its last two axes.
-      dtype: a float or complex dtype; the default float if None. m: number of columns, n if None.
+      key: a random key.
+      n: number of rows.
+      shape: shape of the result without its last two axes.
+      dtype: a float or complex dtype; the default float if None.
+      m: number of columns, n if None.
     Raises: ValueError for another dtype, and where n or m is negative.
     Source: Mezzadri, How to generate random matrices from the classical compact groups (2007).
 

@@ -23,7 +23,7 @@ class RegularGridInterpolator:
       points: for each axis of the grid a vector of coordinates, ascending.
       values: array [n1, n2, ..., further axes].
       method: "linear", on straight lines along each axis, or "nearest" (of two as near the lower).
-      bounds_error: False: what is outside is no error, since it may not be known.
+      bounds_error: False: what is outside is not an error, since it may not be known.
       fill_value: what stands outside of the grid; None for what the outermost cells say.
     Raises: ValueError for other methods, points that are not ascending vectors of two or more, and
       shapes that do not fit; NotImplementedError for `bounds_error`.

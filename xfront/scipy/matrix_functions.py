@@ -204,7 +204,7 @@ def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, 
       select: "a" for all, "i" for those with numbers in `select_range`, both ends included.
       tol: permits errors of this size, `key` random starts of an iteration; there are none.
     Raises: ValueError for another `select` and ranges that are empty or outside; TypeError where
-      sizes or dtypes do not fit; NotImplementedError for "v", and complex vectors.
+      sizes or dtypes do not match; NotImplementedError for "v", and complex vectors.
     Source: `scipy.linalg.eigh_tridiagonal`.
 
     >>> linalg.eigh_tridiagonal(jnp.array([1., 2.]), jnp.array([0.]), eigvals_only=True)
@@ -294,7 +294,7 @@ def _solve_sylvester(A: Any, B: Any, C: Any, tol: Any, method: str) -> Any:
 
 
 def sylvester(a: Any, b: Any, c: Any, tol: Any = 0.0, method: str = "schur") -> Any:
-    """X with a X + X b = c, for single matrices of one dtype."""
+    """X with a X + X b = c, for single matrices of the same dtype."""
     solver = _by_schur if method == "schur" else _by_eigenvectors
     return custom_linear_solve(
         lambda x: exact_matmul(a, x) + exact_matmul(x, b), c,

@@ -93,8 +93,8 @@ def minimize(fun: Callable[..., Any], x0: ArrayLike, args: tuple = (), *, method
       options: of BFGS: `gtol`, this norm (1e-5), `norm`, its order (inf), `maxiter` (200 n) and
         `line_search_maxiter` (10).
     Returns: OptimizeResults, of arrays.
-    Raises: ValueError for other methods; TypeError for other options, `args` that are no tuple and
-      another x0.
+    Raises: ValueError for other methods; TypeError for other options, `args` that are not a tuple
+      and another x0.
     Source: Nocedal and Wright, Numerical Optimization, 2006: algorithm 6.1, with the line search of
       algorithms 3.5 and 3.6; `scipy.optimize.minimize`.
 

@@ -229,7 +229,7 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
 def hadamard(n: int, dtype: DTypeLike = int) -> Array:
     """Sylvester's matrix of 1 and -1 with orthogonal columns.
 
-    Raises: ValueError where n is no power of 2.
+    Raises: ValueError where n is not a power of 2.
     Source: `scipy.linalg.hadamard`.
 
     >>> linalg.hadamard(2)

@@ -20,7 +20,7 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
       code_book: codes [k, n], or numbers [k].
       check_finite: nothing is looked for; of a NaN the distance is NaN.
     Returns: (codes i32 [m], distances [m]).
-    Raises: ValueError where shapes do not fit.
+    Raises: ValueError where shapes do not match.
     Source: `scipy.cluster.vq.vq`.
     Permission: `check_finite`.
 

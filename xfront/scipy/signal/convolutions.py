@@ -115,7 +115,7 @@ def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str
       mode, precision: as in `convolve`.
       boundary: what stands around in1: "fill" `fillvalue`, "wrap" the matrix again, "symm" its
         mirror image.
-    Raises: ValueError for other modes and boundaries, and arrays that are no matrices.
+    Raises: ValueError for other modes and boundaries, and arrays that are not matrices.
     Source: `scipy.signal.convolve2d`.
 
     >>> signal.convolve2d(jnp.eye(2), jnp.ones((1, 2)))

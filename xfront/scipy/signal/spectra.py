@@ -58,7 +58,7 @@ def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: int | Seq
 
     Args:
       bp: places along the axis at which a new line begins.
-      overwrite_data: a permission, which nothing here makes use of.
+      overwrite_data: a permission that is never used.
     Raises: ValueError for other types, and places outside.
     Source: `scipy.signal.detrend`.
 

@@ -1,8 +1,8 @@
 """Special functions of SciPy: they promote and broadcast, and give floats for integers.
 
 Sources: `scipy.special`; NIST Digital Library of Mathematical Functions. Functions with an op of
-their own are in `lax`; those built on them are here. Errors: TypeError for what is no array,
-ValueError for complex numbers where a function takes real ones.
+their own are in `lax`; those built on them are here. Errors: TypeError for an argument that is not
+an array, ValueError for complex numbers where a function takes real ones.
 """
 
 from __future__ import annotations

@@ -48,7 +48,8 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
       v: the highest order.
       n_iter: from which order on they are computed downwards, at least v + 1. It must be well above
         |z|: by 20 for single precision, by 40 for double.
-    Raises: ValueError for complex z and a negative v or n_iter, TypeError where one is no integer.
+    Raises: ValueError for complex z and a negative v or n_iter, TypeError where one is not an
+      integer.
     Source: NIST DLMF 10.6.1, 10.12.4, and 3.6(iv) for the algorithm of Miller.
 
     >>> special.bessel_jn(jnp.array([1.]), v=1)[:, 0]

@@ -78,7 +78,7 @@ def _rounded(x: Fraction) -> float:
 def bernoulli(n: int) -> Array:
     """Bernoulli's numbers B_0 to B_n, with -1/2 for B_1, as a vector of the default float.
 
-    Raises: ValueError where n is negative, TypeError where it is no integer.
+    Raises: ValueError where n is negative, TypeError where it is not an integer.
 
     >>> special.bernoulli(4)
     Array([ 1.   , -0.5  ,  0.167,  0.   , -0.033], dtype=float32)

@@ -26,7 +26,7 @@ def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def xlogy_of(x: Any, y: Any) -> Any:
-    """`xlogy` of tracers of one dtype and shape."""
+    """`xlogy` of tracers of the same dtype and shape."""
     there = emit(ops.or_, compare(ops.ne, x, 0), _finite_log(y))
     return choose(there, mul(x, emit(ops.log, choose(there, y, 1.0))), 0)
 
@@ -49,7 +49,7 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def xlog1py_of(x: Any, y: Any) -> Any:
-    """`xlog1py` of tracers of one dtype and shape."""
+    """`xlog1py` of tracers of the same dtype and shape."""
     there = emit(ops.or_, compare(ops.ne, x, 0), _finite_log(add(y, 1)))
     return choose(there, mul(x, emit(ops.log1p, choose(there, y, 0.0))), 0)
 

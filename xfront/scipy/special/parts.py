@@ -54,7 +54,7 @@ def together(name: str, *xs: Any) -> list[Any]:
 
 
 def wide(name: str, *xs: Any) -> tuple[list[Tracer], Callable[[Any], Any]]:
-    """Real arguments in one shape and one float dtype of 32 bits at least, and a function that
+    """Real arguments in the same shape and one float dtype of 32 bits at least, and a function that
     converts results back to their own dtype. Raises: ValueError for complex numbers."""
     made = together(name, *xs)
     dtype, weak = made[0].value.type.dtype, made[0].weak

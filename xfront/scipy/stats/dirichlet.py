@@ -33,9 +33,9 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
       x: probabilities along the first axis, all of them or all but the last, which is then what is
         missing to 1; other axes are batches.
       alpha: vector of the concentrations.
-    Returns: -inf where x are no probabilities that add up to 1 (as far as their dtype shows, and at
-      least to six digits); NaN where alpha is not positive.
-    Raises: ValueError where x and alpha do not fit.
+    Returns: -inf where x are not probabilities that add up to 1 (as far as their dtype shows, and
+      at least to six digits); NaN where alpha is not positive.
+    Raises: ValueError where x and alpha differ in size.
 
     >>> stats.dirichlet.logpdf(jnp.array([0.25, 0.75]), jnp.array([2., 2.]))
     Array(0.118, dtype=float32)

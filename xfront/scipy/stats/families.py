@@ -177,8 +177,8 @@ def _taking(count: int, whole: Callable[..., Any]) -> Any:
 
 
 def wide(name: str, *given: Any) -> tuple[list[Tracer], Any, bool]:
-    """Arguments in one shape and one float dtype of 32 bits at least, and the dtype and weakness
-    of the result. Raises: ValueError for complex numbers."""
+    """Arguments in the same shape and one float dtype of 32 bits at least, and the dtype and
+    weakness of the result. Raises: ValueError for complex numbers."""
     made = promote_inexact(name, *given)
     dtype, weak = made[0].value.type.dtype, made[0].weak
     if dtype.is_complex:

@@ -136,7 +136,8 @@ class gaussian_kde:
     def integrate_gaussian(self, mean: Any, cov: Any) -> Any:
         """The integral of the product with a normal density.
 
-        Raises: ValueError where mean is no vector or cov no matrix of the dataset's dimension.
+        Raises: ValueError where mean is not a vector or cov not a matrix of the dataset's
+          dimension.
         """
         mean = jnp.atleast_1d(array_like("integrate_gaussian", mean))
         cov = jnp.atleast_2d(array_like("integrate_gaussian", cov))

@@ -30,7 +30,7 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
       n: integers, which broadcast with those batches.
       p: probability of each outcome.
     Returns: -inf where the counts do not add up to n or one is negative.
-    Raises: ValueError where x or n are no integers.
+    Raises: ValueError where x or n are not integers.
 
     >>> stats.multinomial.logpmf(jnp.array([1, 2]), 3, jnp.array([0.5, 0.5]))
     Array(-0.981, dtype=float32)

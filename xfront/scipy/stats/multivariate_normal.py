@@ -34,7 +34,7 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: bool |
         a number: the variance of each element.
       allow_singular: None alone.
     Returns: NaN where cov is not positive definite.
-    Raises: ValueError where shapes do not fit; NotImplementedError where allow_singular is given:
+    Raises: ValueError where shapes do not match; NotImplementedError where allow_singular is given:
       add a small multiple of the identity to cov instead.
 
     >>> stats.multivariate_normal.logpdf(jnp.array([0., 1.]), jnp.zeros(2), jnp.eye(2))
