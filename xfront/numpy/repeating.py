@@ -60,14 +60,16 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
     """Each element, or slice along an axis, repeated in place.
 
     Args:
-      repeats: a number, or one for each element; known unless `total_repeat_length` is given.
-      axis: None repeats the elements of the flattened array.
-      total_repeat_length: the result's size along the axis: longer results are cut, shorter ones
-        filled with the last element.
-      out_sharding: how the result lies; must be given where explicit axes divide what is repeated.
-    Raises: TypeError for lists and negative numbers; ValueError for axes out of range, for numbers
-      that do not fit, and where an out_sharding is missing; ConcretizationTypeError for traced
-      numbers without a length.
+      repeats: a number, or one for each element; it must be known unless `total_repeat_length` is
+        given.
+      axis: the axis; None repeats the elements of the flattened array.
+      total_repeat_length: the size of the result along the axis; longer results are cut, shorter
+        ones filled with the last element.
+      out_sharding: the sharding of the result; it must be given where explicit axes divide what
+        is repeated.
+    Raises: TypeError for lists and negative numbers; ValueError for axes out of range, for another
+      number of repeats, and where an out_sharding is missing; ConcretizationTypeError for traced
+      repeats without `total_repeat_length`.
     Source: `numpy.repeat`.
 
     >>> jnp.repeat(jnp.array([1, 2]), 2)
