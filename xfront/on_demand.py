@@ -25,12 +25,12 @@ def on_demand(
     """`__all__`, `__getattr__` and `__dir__` of a package.
 
     Args:
-      package: its `__name__`.
+      package: the `__name__` of the package.
       families: public names, with spaces between, by the module of the package that has them.
-      submodules: public modules of the package, imported when asked for too.
-      otherwise: a function that gives the value of any other name, or None.
-      quick: functions that take less than a microsecond or two, and so are handed out as they are
-        written. All other plain functions become front doors: see `xfront.tracebacks`.
+      submodules: public modules of the package, which are imported when they are first read too.
+      otherwise: function that returns the value of any other name, or None.
+      quick: names of functions that take less than a microsecond or two, and so stay unchanged.
+        All other plain functions become front doors: see `xfront.tracebacks`.
     """
     homes: dict[str, tuple[str, str]] = {}
     for family, names in families.items():
@@ -67,12 +67,12 @@ _ABOVE: dict[str, Callable[[], ModuleType]] = {}
 
 
 def offer(*modules: Callable[[], ModuleType]) -> None:
-    """Let files below ask for these modules, by the names of the functions that import them."""
+    """Let `above` find modules by the names of these functions, which import them."""
     _ABOVE.update({find.__name__.removeprefix("_"): find for find in modules})
 
 
 def above(name: str) -> Any:
-    """A module that stands above the file which asks for it; `xfront/above.py` says which."""
+    """A module above the file that asks for it, by its name in `xfront/above.py`."""
     return _ABOVE[name]()
 
 
@@ -107,11 +107,11 @@ def absent(module: str, name: str, here: Callable[[], Iterable[str]]) -> Excepti
     It is an AbsentAttribute. For `from module import name`, which would hide the message of that,
     it is an ImportError with the same message.
     """
-    from opcode import opmap  # late: few programs ask for what is not there
+    from opcode import opmap  # late: few programs ask for a missing name
 
     frame = sys._getframe(2)                     # the code that uses the module
     if frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]:
-        from .absent import sentence  # late: likewise
+        from .absent import sentence  # late: as above
 
         return ImportError(sentence(module, name, here()), name=module)
     return AbsentAttribute(module, name, here)
@@ -126,7 +126,7 @@ class AbsentAttribute(AttributeError):
         self.module, self.absent, self.here = module, absent, here
 
     def __str__(self) -> str:
-        from .absent import sentence  # late: few programs ask for what is not there
+        from .absent import sentence  # late: few programs ask for a missing name
 
         return sentence(self.module, self.absent, self.here())
 
@@ -135,10 +135,10 @@ class AbsentAttribute(AttributeError):
 
 
 def _as_shown(function: Any, package: str, name: str) -> Any:
-    """A function as a package shows it: a front door, which pickle finds under `name`."""
+    """The front door of a function in a package, which pickle finds under `name`."""
     facts = vars(function)
     if "body" in facts or is_front_door(function) or not function.__module__.startswith("xfront"):
-        return function                          # what `eager` made is one too
+        return function                          # a function of `eager` is a front door already
     if "shown" not in facts:                     # one object under all its names
         made = function.shown = front_door(function)
         made.__module__, made.__qualname__ = package, name

@@ -1,9 +1,9 @@
-"""Options that are accepted so that programs can name them: refused, or with nothing to act on.
+"""Options that programs may name and that have no effect here.
 
-`REFUSED` has options that would change values, errors, placement or what is compiled: only the
+`REFUSED` has options that would change values, errors, placement or compiled programs: only the
 default is accepted, and the text says what to do instead. `IDLE` has options that change nothing of
 this kind: any value of the default's type is accepted, and the text says why it has no effect.
-Options that have an effect stand in `config.py`; docs/options.md lists all.
+Options with an effect are in `config.py`; docs/options.md lists all.
 """
 
 from __future__ import annotations

@@ -167,7 +167,8 @@ def stop_server() -> None:
 def device_memory_profile(backend: str | None = None) -> bytes:
     """A profile of the memory of a platform's devices, in the format of pprof.
 
-    It says which arrays and programs there are, and where they were made."""
+    It says which arrays and programs there are, and where they were made.
+    """
     return gzip.compress(clients.client(backend).heap_profile())
 
 

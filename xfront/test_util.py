@@ -16,7 +16,7 @@ from .tree_util import tree_flatten, tree_map, tree_structure
 
 _TOLERANCES = {"float16": 1e-2, "bfloat16": 1e-1, "float32": 2e-3, "complex64": 1e-3}
 _WIDE_TOLERANCE = 1e-5
-_STEPS = {"float16": 0.1, "bfloat16": 0.125}      # a shorter one is lost beside a number near 1
+_STEPS = {"float16": 0.1, "bfloat16": 0.125}      # a shorter step is rounded away beside 1
 _STEP = 1e-4
 
 
@@ -27,12 +27,13 @@ def check_grads(f: Callable[..., Any], args: Sequence[Any], order: int,
 
     Args:
       f: any function of arrays and trees.
-      args: its arguments; derivatives are taken by all float and complex leaves.
-      order: how often to differentiate; the derivatives of order k - 1 are differenced for k.
-      modes: "fwd" (jvp), "rev" (vjp), or both; orders above the first use each after each.
-      atol, rtol: tolerances; by default those fit for the dtype of the results. For an array they
-        are taken as often as it has elements, of which each is rounded.
-      eps: step of the differences; by default 1e-4, of float16 0.1 and of bfloat16 0.125.
+      args: its arguments; derivatives are taken with respect to all float and complex leaves.
+      order: highest order of the checked derivatives; those of order k are checked against
+        differences of those of order k - 1.
+      modes: "fwd" (jvp), "rev" (vjp), or a sequence of both; higher orders use all combinations.
+      atol, rtol: absolute and relative tolerances; None takes those for the dtype of the results.
+        For an array they are multiplied by its number of elements, because each is rounded.
+      eps: step of the differences; None means 1e-4, for float16 0.1 and for bfloat16 0.125.
     Raises: AssertionError where a derivative differs; ValueError for an unknown mode.
     Source: Press et al., "Numerical Recipes", 5.7 (step of a central difference).
 
@@ -62,8 +63,11 @@ def check_jvp(f: Callable[..., Any], f_jvp: Callable[..., Any], args: Sequence[A
               err_msg: str = "") -> None:
     """Check `f_jvp(args, tangents) -> (value, tangent)` against differences of `f`.
 
-    Args: as for `check_grads`; `err_msg` begins the message.
-    Raises: AssertionError.
+    Args:
+      f, args, atol, rtol, eps: as for `check_grads`.
+      f_jvp: function from arguments and tangents to value and tangent.
+      err_msg: beginning of the message.
+    Raises: AssertionError where they differ.
 
     >>> test_util.check_jvp(jnp.sin, lambda p, t: xfront.jvp(jnp.sin, p, t), (0.5,))
     """
@@ -79,9 +83,14 @@ def check_vjp(f: Callable[..., Any], f_vjp: Callable[..., Any], args: Sequence[A
               err_msg: str = "") -> None:
     """Check `f_vjp(*args) -> (value, pullback)` against differences of `f`.
 
-    The product of a cotangent with the difference along a direction is compared with that of the
-    pulled back cotangent with the direction. Args: as for `check_grads`; `err_msg` begins the
-    message. Raises: AssertionError.
+    The product of a cotangent and the difference along a direction is compared with the product of
+    the pulled back cotangent and the direction.
+
+    Args:
+      f, args, atol, rtol, eps: as for `check_grads`.
+      f_vjp: function from arguments to the value and a function from cotangents to gradients.
+      err_msg: beginning of the message.
+    Raises: AssertionError where they differ.
 
     >>> test_util.check_vjp(jnp.sin, lambda x: xfront.vjp(jnp.sin, x), (0.5,))
     """
@@ -145,7 +154,7 @@ def _directions(tree: Any, seed: int) -> Any:
 
 
 def _difference(f: Callable[..., Any], args: Any, tangents: tuple, eps: float | None) -> Any:
-    """The central difference of `f` along `tangents`; float0 where a result is no float."""
+    """The central difference of `f` along `tangents`; float0 where a result is not inexact."""
     dtypes = [t.dtype for t in tree_flatten(tangents)[0] if t.dtype != float0]
     step = eps if eps is not None else max([_STEPS.get(t.name, _STEP) for t in dtypes], default=1.0)
 

@@ -2,11 +2,11 @@
 
 A front door is a function that users' programs call. It catches every exception that passes through
 it, takes the library's frames out of the traceback itself (so that code that prints, logs or stores
-it later sees the same), and raises again. The last line shown is then the user's own. Where the
+it later sees the same), and raises it again. The last line shown is then the user's own. Where the
 library raised by accident (a KeyError, say, or an error of the runtime), its innermost frame stays,
 so that a report can name it.
 
-The option `jax_traceback_filtering` says how this is done: see `xfront.config`.
+The option `jax_traceback_filtering` chooses how this is done: see `xfront.config`.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ _NOTE = ("Frames of xfront are left out of this traceback, but for the last one;
 
 
 def front_door(body: F, named: Any = None) -> F:
-    """`body`, with the library's frames left out of the tracebacks of its exceptions.
+    """`body` with the library's frames left out of the tracebacks of its exceptions.
 
     Args:
-      named: the function whose name, signature and documentation it has; `body` by default.
+      body: the function.
+      named: function whose name, signature and documentation the result has; by default `body`.
     """
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -59,8 +60,8 @@ _type_params = operator.attrgetter("__type_params__")
 
 
 def dressed(call: Any, named: Any) -> Any:
-    """`call` with the name, the signature and the documentation of another function, as
-    `functools.update_wrapper` gives them, but faster for a plain function."""
+    """`call` with the name, signature and documentation of another function, as after
+    `functools.update_wrapper`, but faster for a plain function."""
     if type(named) is not FunctionType:
         return functools.update_wrapper(call, named)
     call.__module__, call.__name__ = named.__module__, named.__name__
@@ -107,7 +108,7 @@ class UnfilteredStackTrace(Exception):
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(f"{type(error).__name__}: {error}")
-        self.shown: TracebackType | None = None      # what was left of it
+        self.shown: TracebackType | None = None      # the shortened traceback
 
 
 def shorten(error: BaseException) -> None:
@@ -176,7 +177,7 @@ def _helps(node: TracebackType) -> bool:
 def _shown(error: BaseException, nodes: list[TracebackType]) -> list[TracebackType]:
     """The nodes that are not the library's, and the library's last one if it raised by accident."""
     kept: list[TracebackType] = []
-    last: TracebackType | None = None                # the library's, where no user's comes after it
+    last: TracebackType | None = None                # the library's, if no user's comes after it
     for node in nodes:
         if _is_library(node):
             last = node

@@ -1,8 +1,9 @@
-"""Types for annotations: what functions here take as an array or as a dtype.
+"""Types for annotations of arguments that are arrays or dtypes.
 
-`ArrayLike` is what public functions take where they want an array: an `Array`, a NumPy array or
-scalar, or a Python number. Lists are none. `DTypeLike` is what they take for a dtype. `Array`, in
-`xfront` itself, is the class of results; `isinstance(x, Array)` holds for tracers too.
+`ArrayLike` is the type of values that public functions take as an array: an `Array`, a NumPy array
+or scalar, or a Python number, but not a list. `DTypeLike` is the type of those that they take as a
+dtype. `Array`, in `xfront` itself, is the class of results; `isinstance(x, Array)` holds for
+tracers too.
 
 >>> from xfront.typing import ArrayLike
 >>> def double(x: ArrayLike) -> xfront.Array:

@@ -179,7 +179,7 @@ _SHARED: dict[str, Any] = {
 
 
 def _refuse_terms(s: Any) -> None:
-    """Refuse to say which part of an array devices hold that hold terms of a sum. Raises:
+    """Refuse to tell parts of an array whose devices hold terms of a sum. Raises:
     NotImplementedError."""
     if type(s) is NamedSharding and s.spec.unreduced:
         raise NotImplementedError(
@@ -275,8 +275,8 @@ def _names(mesh: Any, places: Sequence[int]) -> list[str]:
 
 
 def _first_terms(s: Any) -> Any:
-    """The sharding without its unreduced axes, and the devices that hold the whole sum where an
-    array is placed so: the first along these axes. The others hold zeros."""
+    """The sharding without its unreduced axes, and the first devices along these axes. They hold
+    the whole sum where an array is placed so; the other devices hold zeros."""
     spec, mesh = s.spec, s.mesh
     first = tuple([0 if n in spec.unreduced else slice(None) for n in mesh.axis_names])
     return s.update(spec=spec.update(unreduced=frozenset())), {*np.ravel(mesh.devices[first])}

@@ -32,10 +32,12 @@ class PartitionSpec:
       partitions: an entry for each dimension: None (not divided), the name of a mesh axis, a tuple
         of names (the first divides first), or `PartitionSpec.UNCONSTRAINED`. Dimensions after the
         last entry are not divided.
-      unreduced: names of explicit axes over which devices hold terms of a sum; none by default.
-      reduced: names of explicit axes over which values are whole and cotangents are unreduced;
-        none by default.
-    Raises: ValueError where an axis is both unreduced and reduced.
+      unreduced: set of names of explicit axes over which devices hold terms of a sum; empty by
+        default.
+      reduced: set of names of explicit axes over which values are whole and cotangents are
+        unreduced; empty by default.
+    Raises: TypeError where `unreduced` or `reduced` is not a set; ValueError where an axis is both,
+      or is one and divides a dimension too.
 
     >>> xfront.P("rows", None, ("a", "b"))
     P('rows', None, ('a', 'b'))

@@ -173,7 +173,7 @@ def evaluate(trace: Trace, value: Value) -> Any:
     """One value of a trace as an array or a tracer of an outer trace; None where it depends on an
     input that is not known."""
     function, places = slice_for(trace, value)
-    if trace.has_refs and holds_refs(function):  # earlier writes are no part of the slice
+    if trace.has_refs and holds_refs(function):  # the slice does not have earlier writes
         return None
     sources = [*trace.inputs, *trace.sources]  # type: ignore[misc]
     operands = [_settled(sources[i]) for i in places]

@@ -55,8 +55,8 @@ class custom_vjp(Ruled[P, R]):
       differentiated call where the results of the rule do not fit `fun`.
 
     `defvjp(fwd, bwd)` sets the rule: `fwd(*args) -> (value, residuals)`, and `bwd(*nondiff,
-    residuals, cotangent)` returns a tuple with a cotangent for each differentiable argument, or
-    None for zero.
+    residuals, cotangent)` returns a tuple with a cotangent for each differentiable argument, a
+    tree like the argument or a prefix of it, where None is zero.
 
     >>> @xfront.custom_vjp
     ... def kept(x):
@@ -234,8 +234,8 @@ def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:
 
 
 def _cotangents(tree: Any, made: Any) -> list:
-    """A cotangent or None for each leaf of `tree`, of which `made` is a prefix. Raises:
-    ValueError."""
+    """A cotangent or None for each leaf of `tree`, from the tree prefix `made`. Raises: ValueError
+    where it is not a prefix."""
     try:
         return tree.flatten_up_to(made)
     except ValueError:

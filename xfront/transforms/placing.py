@@ -79,7 +79,7 @@ class Told:
         self.in_shardings, self.out_shardings = in_shardings, out_shardings
 
     def names_none(self) -> bool:
-        """Whether there are only trees of None: the program runs where its arguments are."""
+        """Whether all options are None or trees of None, so that arguments decide alone."""
         return self.device is None and self.backend is None and not tree_flatten(
             (self.in_shardings, self.out_shardings))[0]
 
