@@ -48,6 +48,7 @@ def total(x: jax.Array) -> jax.Array:
 params, x = init(random.key(0), 3), jnp.arange(6.0).reshape(2, 3)
 assert_type(step(params, x, x[:, 0]), tuple[jax.Array, Params])
 assert_type(step.lower(params, x, x[:, 0]), jax.stages.Lowered)
+assert_type(step.lower(params, x, x[:, 0], passes=()), jax.stages.Lowered)
 assert_type(step.trace(params, x, x[:, 0]), jax.stages.Traced)
 assert_type(jax.grad(loss)(params, x, 1.0), Params)
 assert_type(jax.grad(loss, argnums=1)(params, x, 1.0), jax.Array)

@@ -9,7 +9,7 @@ call takes twice as long. So the pool stays as it is, and Python waits for every
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -22,6 +22,8 @@ UNDER_WAY = 16
 """The number of programs that begin before Python waits for one."""
 
 _begun = 0
+_set: Callable[..., None] | None = None
+"""The hook that was set last."""
 
 
 def begin(devices: Sequence[Any]) -> bool:
@@ -32,9 +34,24 @@ def begin(devices: Sequence[Any]) -> bool:
     threads = int(os.environ.get("NPROC") or os.cpu_count() or 1)
     here = devices[0].client.process_index()
     needed = 2 * sum(d.process_index == here for d in devices) > threads
-    if needed and binding.post_hook_state.get_global() is None:
-        binding.post_hook_state.set_global(_called)
+    if needed:
+        _hook()
     return needed
+
+
+def _hook() -> None:
+    """Have `_called` run after each call, beside a hook that stands there already: C++ has one."""
+    global _set
+    standing = binding.post_hook_state.get_global()
+    if standing is None:
+        _set = _called
+    elif standing is not _set:
+        def both(*call: Any) -> None:
+            standing(*call)
+            _called(*call)
+
+        _set = both
+    binding.post_hook_state.set_global(_set)
 
 
 def begun(results: Sequence[Any]) -> None:

@@ -42,8 +42,19 @@ class Wrapped(Protocol[P, R_co]):
         """The traced program for these arguments; ShapeDtypeStructs may stand for arrays."""
         ...
 
+    @overload
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """The program for these arguments in StableHLO."""
+        ...
+
+    @overload
+    def lower(self, *args: object, passes: tuple[()] | None, **kwargs: object) -> Lowered:
+        """The same; `passes=()` leaves out the passes of the platform."""
+        ...
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program for these arguments in StableHLO, with the passes of the platform unless
+        `passes=()` is given."""
         ...
 
     def eval_shape(self, *args: P.args, **kwargs: P.kwargs) -> Any:
