@@ -22,12 +22,16 @@ Attrs = Mapping[str, Any]
 Types = tuple["TensorType", ...]
 Axis = tuple[str, int]
 Tangents = Sequence[Any]
+"""What a rule takes: values, and None for zero. Which of them a rule never finds None follows from
+the number of the op's operands, which no type says."""
+NewTangents = Sequence["Value | None"]
+"""What a rule gives: a value for each operand or result, None for zero."""
 Positions = Sequence["int | None"]
 Values = Sequence["Value"]
 Batched = tuple[Values, Positions]
 Varied = tuple[Values, Sequence["Names"]]
 Discharged = tuple[Values, Mapping[int, "Value"]]
-WithTangents = tuple[Values, Tangents]
+WithTangents = tuple[Values, NewTangents]
 
 
 class Infer(Protocol):
@@ -39,7 +43,7 @@ class Infer(Protocol):
 class Jvp(Protocol):
     """A tangent rule: the tangents of the results of an op that was just emitted."""
 
-    def __call__(self, b: Builder, op: Op, tangents: Tangents, /) -> Tangents: ...
+    def __call__(self, b: Builder, op: Op, tangents: Tangents, /) -> NewTangents: ...
 
 
 class OwnPrimal(Protocol):
@@ -53,7 +57,7 @@ class Transpose(Protocol):
     """A transpose rule: the cotangents of the operands."""
 
     def __call__(self, b: Builder, op: Op, cotangents: Tangents, known: Sequence[Any], /
-                 ) -> Tangents: ...
+                 ) -> NewTangents: ...
 
 
 class Batch(Protocol):

@@ -63,7 +63,17 @@ from .words import zeros_of
 
 if TYPE_CHECKING:
     from ..passes.varying import Varying
-    from ..rules import Attrs, Axis, Batched, Positions, Tangents, Values, Varied, WithTangents
+    from ..rules import (
+        Attrs,
+        Axis,
+        Batched,
+        NewTangents,
+        Positions,
+        Tangents,
+        Values,
+        Varied,
+        WithTangents,
+    )
 
 Types = tuple[TensorType, ...]
 Slots = tuple[int, ...]
@@ -125,7 +135,7 @@ def _split_call(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) 
     return join(parts.active_out, made, returned[:parts.n_out])
 
 
-def _transpose_call(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_call(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     linear, values = _known(known)
     back, active_in = transpose_to(body_of(op.attrs["body"]), linear, has_tangent(cotangents))
     made = b.emit(call, *values, *[ct for ct in cotangents if ct is not None], body=back,
@@ -301,7 +311,7 @@ def _read_slots(part: Any, n_linear: int, shared: Slots, read: Slots, types: Typ
     return remembered(part.linear, ("read_slots", shared, read, types, mine), make)
 
 
-def _transpose_cond(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_cond(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     ((index,), others), branches = COND.split(op.attrs, known), op.attrs["branches"]
     linear, values = _known(others)
     active_ct = has_tangent(cotangents)
@@ -508,7 +518,7 @@ def _split_scan(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) 
     return join(out, made, returned[:len(known)])
 
 
-def _transpose_scan(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_scan(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     """A scan in the other direction; cotangents of constants add up in its carry."""
     attrs, body = op.attrs, op.attrs["body"]
     marks = SCAN.split(attrs, known)

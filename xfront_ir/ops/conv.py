@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..builder import Builder
     from ..opdef import OpDef
-    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
 
 Ints = tuple[int, ...]
 
@@ -96,7 +96,7 @@ def _spatial(t: TensorType, spec: Ints) -> Ints:
 
 # --- derivatives --------------------------------------------------------------------------
 
-def _jvp_conv(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_conv(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     (lhs, rhs), (of_lhs, of_rhs) = op.operands, tangents
     total = None
     if of_lhs is not None:
@@ -107,7 +107,7 @@ def _jvp_conv(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     return (total,)
 
 
-def _transpose_conv(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_conv(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     (ct,) = cotangents
     of_lhs = known[0] is LINEAR
     own, other = op.operands[1 - of_lhs].type, known[of_lhs]

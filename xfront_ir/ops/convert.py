@@ -17,7 +17,7 @@ from .families import batch_elementwise, move_batch
 
 if TYPE_CHECKING:
     from ..builder import Builder, SplitBuilder
-    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
 
 # --- convert ------------------------------------------------------------------------------
 
@@ -29,12 +29,12 @@ def _infer_convert(types: Types, attrs: Attrs) -> Types:
     return (x.with_dtype(dtype),)
 
 
-def _jvp_convert(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_convert(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     (t,), dtype = tangents, op.attrs["dtype"]
     return (b.emit(convert, t, dtype=dtype) if dtype.is_inexact else None,)
 
 
-def _transpose_convert(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_convert(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     return (b.emit(convert, cotangents[0], dtype=op.operands[0].type.dtype),)
 
 
@@ -108,7 +108,7 @@ def _barrier(b: Builder, values: Any) -> list[Any]:
     return [None if v is None else next(made) for v in values]
 
 
-def _transpose_barrier(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_barrier(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     wanted = [ct if k is LINEAR else None for ct, k in zip(cotangents, known, strict=True)]
     return tuple(_barrier(b, wanted))
 

@@ -62,7 +62,7 @@ from ..types import TensorType, plain
 if TYPE_CHECKING:
     from ..builder import SplitBuilder
     from ..passes.varying import Varying
-    from ..rules import Attrs, Axis, Batched, Tangents, Values, Varied, WithTangents
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Values, Varied, WithTangents
 
 Types = tuple[TensorType, ...]
 Positions = Sequence[int | None]
@@ -407,7 +407,7 @@ def tangent_function(types: Types, attrs: Attrs) -> Function:
     return remembered(backward, ("tangent", attrs["perturbed"]), make)
 
 
-def _jvp_tangent(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_tangent(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     residuals, linear = TANGENT.split(op.attrs, op.operands)
     of_residuals, moved = TANGENT.split(op.attrs, tangents)
     if all(t is None for t in of_residuals):
@@ -419,7 +419,7 @@ def _jvp_tangent(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     return [next(made) if a else None for a in active_out]
 
 
-def _transpose_tangent(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_tangent(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     attrs, (residuals, _) = op.attrs, TANGENT.split(op.attrs, known)
     given = iter(cotangents)
     found = [next(given) if t.is_inexact else None for t in attrs["types"]]
@@ -508,7 +508,7 @@ def _split_checkpoint(b: SplitBuilder, attrs: Attrs, operands: Values, linear: F
     return join(parts.active_out, made, ahead[:parts.n_out])
 
 
-def _transpose_checkpoint(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_checkpoint(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     attrs, body = op.attrs, op.attrs["body"]
     linear = tuple([k is LINEAR for k in known])
     active_ct = tuple([ct is not None for ct in cotangents])

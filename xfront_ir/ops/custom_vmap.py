@@ -39,7 +39,7 @@ from .families import move_batch
 
 if TYPE_CHECKING:
     from ..builder import SplitBuilder
-    from ..rules import Attrs, Axis, Batched, Tangents, Values, WithTangents
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Values, WithTangents
 
 Types = tuple[TensorType, ...]
 
@@ -242,7 +242,8 @@ def _part(body: Function, given: tuple[int, ...], kept: tuple[int, ...]) -> Func
     return remembered(body, ("part", given, kept), make)
 
 
-def _transpose_custom_vmap(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_custom_vmap(b: Builder, op: Op, cotangents: Tangents, known: Tangents
+                          ) -> NewTangents:
     linear = tuple([k is LINEAR for k in known])
     active_ct = tuple([ct is not None for ct in cotangents])
     back, active_in = linear_transpose(op.attrs["body"], linear, active_ct)

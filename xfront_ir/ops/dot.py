@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..builder import Builder
     from ..dtypes import DType
     from ..opdef import OpDef
-    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
 
 Ints = tuple[int, ...]
 Pair = tuple[Ints, Ints]
@@ -100,7 +100,7 @@ def infer_products(name: str) -> Any:
     return infer
 
 
-def jvp_dot_general(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def jvp_dot_general(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     """The tangent of a product, written with the same op."""
     (lhs, rhs), (of_lhs, of_rhs) = op.operands, tangents
     total = None
@@ -112,7 +112,7 @@ def jvp_dot_general(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     return (total,)
 
 
-def transpose_dot_general(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def transpose_dot_general(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     """The transpose of a product, written with the same op."""
     (ct,) = cotangents
     if known[0] is LINEAR:

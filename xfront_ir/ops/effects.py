@@ -21,7 +21,7 @@ from ..types import tensor
 from .families import move_batch
 
 if TYPE_CHECKING:
-    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
 
 METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all")
 """How a batch reaches the host: one call per example, or one call with the batch axis in front. In
@@ -40,7 +40,7 @@ def _infer_callback(types: Types, attrs: Attrs) -> Types:
     return attrs["result_types"]
 
 
-def _jvp_callback(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_callback(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     kind = op.attrs["kind"]
     if kind == "debug":
         return ()

@@ -23,7 +23,7 @@ from .shape import broadcast_in_dim, iota
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Tangents, Types
+    from ..rules import Attrs, NewTangents, Tangents, Types
 
 
 def _real(x: Term) -> Term:
@@ -62,7 +62,7 @@ def _infer_svd(types: Types, attrs: Attrs) -> Types:
     return values, x.with_shape((*lead, m, rows)), x.with_shape((*lead, columns, n))
 
 
-def _jvp_svd(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_svd(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     (x,), (t,) = op.operands, tangents
     m, n = x.type.shape[-2:]
     if not op.attrs["compute_uv"]:
@@ -157,7 +157,7 @@ def _infer_eig(types: Types, attrs: Attrs) -> Types:
             *[vectors for side in ("left", "right") if attrs[side]])
 
 
-def _jvp_eig(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_eig(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     a = op.attrs
     if (a["left"] or a["right"]) and not a["vector_derivatives"]:
         raise MissingRule(

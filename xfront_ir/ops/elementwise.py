@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..builder import Builder
-    from ..rules import Attrs, Tangents, Types
+    from ..rules import Attrs, NewTangents, Tangents, Types
 
 
 _numeric = partial(elementwise, allowed=is_numeric, wanted="numeric")
@@ -79,7 +79,7 @@ neg = _numeric("neg", tangent(lambda t, x, y: -t),
                transpose=lambda b, op, cts, known: (_negative(b, cts[0]),))
 
 
-def _jvp_sub(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_sub(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     x, y = tangents
     if y is None:
         return (x,)
@@ -164,7 +164,7 @@ def _infer_integer_pow(types: Types, attrs: Attrs) -> Types:
     return types
 
 
-def _jvp_integer_pow(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_integer_pow(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     (t,), n = tangents, op.attrs["exponent"]
     return (None if n == 0 else t if n == 1 else _by_power(b, t, op.operands[0], n=n),)
 
@@ -258,12 +258,12 @@ atanh = _inexact("atanh", lambda x, y: 1 / _one_minus_square(x))
 
 # --- complex numbers ----------------------------------------------------------------------
 
-def _jvp_complex(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_complex(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     x, y = (b.zeros(op.operands[0].type) if t is None else t for t in tangents)
     return (b.emit(complex_, x, y),)
 
 
-def _transpose_complex(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_complex(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     (ct,) = cotangents
     return (b.emit(real, ct) if known[0] is LINEAR else None,
             _less_imag(b, ct) if known[1] is LINEAR else None)
@@ -328,12 +328,12 @@ def _infer_select(types: Types, attrs: Attrs) -> Types:
     return (types[1],)
 
 
-def _jvp_cases(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_cases(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     cases = [b.zeros(op.results[0].type) if t is None else t for t in tangents[1:]]
     return (b.emit(op.definition, op.operands[0], *cases),)
 
 
-def _transpose_cases(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_cases(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     """Each linear case receives the cotangent where it was chosen, zero elsewhere."""
     (ct,), n = cotangents, len(known) - 1
     zero = b.zeros(ct.type)
@@ -373,7 +373,7 @@ def _infer_clamp(types: Types, attrs: Attrs) -> Types:
     return (x,)
 
 
-def _jvp_clamp(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_clamp(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     """min(max(x, low), high): the tangent of the operand that alone decides, zero on ties."""
     type = op.results[0].type
     bounds = [_whole(b, v, type) for v in op.operands]

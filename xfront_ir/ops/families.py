@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..builder import Builder
     from ..dtypes import DType
     from ..opdef import AttrKind, Marker
-    from ..rules import Attrs, Axis, Batched, Infer, Jvp, Strong, Tangents, Transpose
+    from ..rules import Attrs, Axis, Batched, Infer, Jvp, NewTangents, Strong, Tangents, Transpose
 
 Types = tuple[TensorType, ...]
 Partial = Callable[["Builder", Value, Op], Value]
@@ -233,7 +233,7 @@ def transpose_bilinear(left: Formula, right: Formula) -> Transpose:
     """
     of_left, of_right = formula(left), formula(right)
 
-    def rule(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+    def rule(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
         (ct,) = cotangents
         if known[0] is LINEAR:
             return of_left(b, ct, known[1]), None

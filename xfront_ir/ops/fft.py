@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from ..builder import Builder
     from ..opdef import OpDef
-    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
 
 KINDS = ("fft", "ifft", "rfft", "irfft")
 
@@ -62,7 +62,7 @@ def _infer_fft(types: Types, attrs: Attrs) -> Types:
     return (x,)
 
 
-def _transpose_fft(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_fft(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     (ct,), kind, lengths = cotangents, op.attrs["kind"], op.attrs["lengths"]
     if kind == "rfft":                           # the coefficients that were left out are zero
         missing = lengths[-1] - ct.type.shape[-1]

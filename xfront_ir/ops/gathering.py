@@ -31,7 +31,7 @@ from .shape import iota, moved, reshape, transpose
 if TYPE_CHECKING:
     from ..builder import Builder
     from ..dtypes import DType
-    from ..rules import Attrs, Axis, Batched, Infer, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, Infer, NewTangents, Tangents, Types, Values
 
 Ints = tuple[int, ...]
 
@@ -130,12 +130,12 @@ def _infer_gather(types: Types, attrs: Attrs) -> Types:
     return (x.with_shape(_interleaved(ndim, windows, kept, indices.shape[:-1])),)
 
 
-def _jvp_gather(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_gather(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     zero = Literal(0, op.operands[0].type.dtype) if op.attrs["mode"] == "fill" else None
     return (b.emit(gather, tangents[0], op.operands[1], **{**op.attrs, "fill_value": zero}),)
 
 
-def _transpose_gather(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_gather(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     a = op.attrs
     ct = b.emit(scatter_add, b.zeros(op.operands[0].type), known[1], cotangents[0],
                 update_window_dims=a["offset_dims"],
@@ -285,7 +285,7 @@ def meets_nothing(op: Op) -> bool:
                                       for d, n in enumerate(indices.shape[:-1]))
 
 
-def _jvp_scatter_add(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_scatter_add(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     x, indices, _ = op.operands
     if tangents[2] is None:
         return (tangents[0],)
@@ -293,7 +293,8 @@ def _jvp_scatter_add(b: Builder, op: Op, tangents: Tangents) -> Tangents:
                    **op.attrs),)
 
 
-def _transpose_scatter_add(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_scatter_add(b: Builder, op: Op, cotangents: Tangents, known: Tangents
+                          ) -> NewTangents:
     (ct,) = cotangents
     return (ct if known[0] is LINEAR else None, None,
             _gather_cotangent(b, ct, op, known) if known[2] is LINEAR else None)
@@ -307,7 +308,7 @@ def _gather_cotangent(b: Builder, ct: Value, op: Op, known: Any) -> Value:
 scatter_add = _define_scatter("scatter_add", _jvp_scatter_add, _transpose_scatter_add, is_numeric)
 
 
-def _jvp_scatter(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_scatter(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     x, indices, updates = op.operands
     of_x, _, of_updates = tangents
     if of_updates is None or meets_nothing(op):
@@ -335,7 +336,7 @@ def _winners(b: Builder, op: Op) -> Value:
     return b.emit(lookup("eq"), there, numbers)
 
 
-def _transpose_scatter(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_scatter(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     (ct,), of_x, of_updates = cotangents, None, None
     if known[0] is LINEAR:
         of_x = b.emit(scatter, ct, known[1], b.zeros(op.operands[2].type), **op.attrs)
@@ -347,7 +348,7 @@ def _transpose_scatter(b: Builder, op: Op, cotangents: Tangents, known: Tangents
 scatter = _define_scatter("scatter", _jvp_scatter, _transpose_scatter)
 
 
-def _jvp_scatter_mul(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_scatter_mul(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     x, indices, updates = op.operands
     of_x, _, of_updates = tangents
     total = None
@@ -364,14 +365,15 @@ def _jvp_scatter_mul(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     return (total,)
 
 
-def _transpose_scatter_mul(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_scatter_mul(b: Builder, op: Op, cotangents: Tangents, known: Tangents
+                          ) -> NewTangents:
     return b.emit(scatter_mul, cotangents[0], known[1], known[2], **op.attrs), None, None
 
 
 scatter_mul = _define_scatter("scatter_mul", _jvp_scatter_mul, _transpose_scatter_mul, is_numeric)
 
 
-def _jvp_scatter_extremum(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_scatter_extremum(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     """The tangent of the element that gives the extremum; tied elements share it evenly."""
     x, indices, updates = op.operands
     of_x, _, of_updates = tangents

@@ -22,7 +22,7 @@ from .shape import broadcast_in_dim
 if TYPE_CHECKING:
     from ..builder import Builder
     from ..opdef import OpDef
-    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
 
 Ints = tuple[int, ...]
 
@@ -50,7 +50,7 @@ def _infer_slice(types: Types, attrs: Attrs) -> Types:
                                for s, l, stride in zip(starts, limits, strides))),)
 
 
-def _transpose_slice(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_slice(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     x, (ct,) = op.operands[0].type, cotangents
     starts, strides = op.attrs["starts"], op.attrs["strides"]
     high = tuple(size - start - _dilated(n, stride)
@@ -96,13 +96,13 @@ def _infer_pad(types: Types, attrs: Attrs) -> Types:
     return (x.with_shape(shape),)
 
 
-def _jvp_pad(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_pad(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     x, value = op.operands
     return (b.emit(pad, or_zeros(b, tangents[0], x.type), or_zeros(b, tangents[1], value.type),
                    **op.attrs),)
 
 
-def _transpose_pad(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_pad(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     (ct,), attrs = cotangents, op.attrs
     x = op.operands[0].type
     return (_unpad(b, ct, x, **attrs) if known[0] is LINEAR else None,
@@ -172,12 +172,13 @@ def _infer_concatenate(types: Types, attrs: Attrs) -> Types:
     return (first.with_shape((*first.shape[:dimension], total, *first.shape[dimension + 1:])),)
 
 
-def _jvp_concatenate(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_concatenate(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     filled = [or_zeros(b, t, v.type) for t, v in zip(tangents, op.operands)]
     return (b.emit(concatenate, *filled, **op.attrs),)
 
 
-def _transpose_concatenate(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_concatenate(b: Builder, op: Op, cotangents: Tangents, known: Tangents
+                          ) -> NewTangents:
     (ct,) = cotangents
     dimension: int = op.attrs["dimension"]
     made: list[Value | None] = []
@@ -226,11 +227,12 @@ def _infer_dynamic_slice(types: Types, attrs: Attrs) -> Types:
     return (x.with_shape(sizes),)
 
 
-def _jvp_dynamic_slice(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_dynamic_slice(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     return (b.emit(dynamic_slice, tangents[0], *op.operands[1:], **op.attrs),)
 
 
-def _transpose_dynamic_slice(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_dynamic_slice(b: Builder, op: Op, cotangents: Tangents, known: Tangents
+                            ) -> NewTangents:
     zeros = b.zeros(op.operands[0].type)
     ct = b.emit(dynamic_update_slice, zeros, cotangents[0], *known[1:])
     return (ct, *(None for _ in known[1:]))
@@ -293,14 +295,14 @@ def _infer_dynamic_update_slice(types: Types, attrs: Attrs) -> Types:
     return (x,)
 
 
-def _jvp_dynamic_update_slice(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_dynamic_update_slice(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     x, update, *starts = op.operands
     return (b.emit(dynamic_update_slice, or_zeros(b, tangents[0], x.type),
                    or_zeros(b, tangents[1], update.type), *starts),)
 
 
 def _transpose_dynamic_update_slice(b: Builder, op: Op, cotangents: Tangents, known: Tangents
-                                    ) -> Tangents:
+                                    ) -> NewTangents:
     (ct,), starts, update = cotangents, known[2:], op.operands[1].type
     of_x = of_update = None
     if known[0] is LINEAR:

@@ -28,7 +28,7 @@ from .shape import broadcast_in_dim, iota, reshape, transpose
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
 
 DTYPES = (dtypes.f32, dtypes.f64, dtypes.c64, dtypes.c128)
 HIGHEST = ("highest", "highest")
@@ -175,7 +175,7 @@ def _infer_triangular_solve(types: Types, attrs: Attrs) -> Types:
     return (rhs,)
 
 
-def _jvp_triangular_solve(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_triangular_solve(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     """op(A) X' = B' - op(A') X"""
     rhs = tangents[1]
     if tangents[0] is not None:
@@ -194,7 +194,7 @@ def _of_matrix(t: Term, x: Term, left_side: bool, lower: bool, transpose_a: bool
 
 
 def _transpose_triangular_solve(b: Builder, op: Op, cotangents: Tangents, known: Tangents
-                                ) -> Tangents:
+                                ) -> NewTangents:
     attrs = {**op.attrs, "transpose_a": not op.attrs["transpose_a"]}
     return None, b.emit(triangular_solve, known[0], cotangents[0], **attrs)
 
@@ -299,7 +299,7 @@ def _infer_qr(types: Types, attrs: Attrs) -> Types:
     return x.with_shape((*lead, m, k)), x.with_shape((*lead, k, n))
 
 
-def _jvp_qr(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_qr(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     m, n = op.operands[0].type.shape[-2:]
     if m < n or (op.attrs["full_matrices"] and m != n):
         raise MissingRule("qr has derivatives only for matrices with at least as many rows as "
@@ -379,7 +379,7 @@ def _of_diagonal(t: Term, x: Term, by: int) -> Term:
     return -(wide * (_rows_shifted(x, n - 2, by) if by else x))
 
 
-def _jvp_tridiagonal_solve(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_tridiagonal_solve(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     rhs = tangents[3]
     for t, by in zip(tangents[:3], (1, 0, -1), strict=True):
         if t is not None:
@@ -398,7 +398,7 @@ def _by_transpose(ct: Term, below: Term, diagonal: Term, above: Term, perturb_si
 
 
 def _transpose_tridiagonal_solve(b: Builder, op: Op, cotangents: Tangents, known: Tangents
-                                 ) -> Tangents:
+                                 ) -> NewTangents:
     return None, None, None, _by_transpose(b, cotangents[0], *known[:3], **op.attrs)
 
 

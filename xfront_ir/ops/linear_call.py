@@ -25,7 +25,7 @@ from .elementwise import sub
 from .families import move_batch, sum_tangents
 
 if TYPE_CHECKING:
-    from ..rules import Attrs, Axis, Batched, Tangents, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Values
 
 Types = tuple[TensorType, ...]
 
@@ -73,7 +73,7 @@ def _infer_linear_call(types: Types, attrs: Attrs) -> Types:
     return results
 
 
-def _jvp_linear_call(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_linear_call(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     """The map applied to the tangents, plus the derivative of the body by the constants."""
     linear, constants = MAP.split(op.attrs, op.operands)
     moved, dots = MAP.split(op.attrs, tangents)
@@ -91,7 +91,8 @@ def _jvp_linear_call(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     return totals
 
 
-def _transpose_linear_call(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_linear_call(b: Builder, op: Op, cotangents: Tangents, known: Tangents
+                          ) -> NewTangents:
     attrs, (_, constants) = op.attrs, MAP.split(op.attrs, known)
     if LINEAR in constants:
         raise MissingRule("linear_call is linear in its linear operands only")
@@ -150,7 +151,7 @@ def _infer_solve(types: Types, attrs: Attrs) -> Types:
     return attrs["solve"].return_types
 
 
-def _jvp_solve(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_solve(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     attrs = op.attrs
     rhs, constants = SYSTEM.split(attrs, op.operands)
     moved, dots = SYSTEM.split(attrs, tangents)
@@ -172,7 +173,7 @@ def _solution(solve: Function, n: int) -> Function:
         solve, ("solution", n), lambda: solve.replace(returns=solve.returns[:n], weak_returns=()))
 
 
-def _transpose_solve(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_solve(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     attrs, (rhs, constants) = op.attrs, SYSTEM.split(op.attrs, known)
     n = len(rhs)
     if attrs.get("transpose_solve") is None:

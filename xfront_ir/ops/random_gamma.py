@@ -23,7 +23,7 @@ from .special import random_gamma_grad as slope
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Tangents, Types
+    from ..rules import Attrs, NewTangents, Tangents, Types
 
 
 def _infer(types: Types, attrs: Attrs) -> Types:
@@ -34,7 +34,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     return (a,)
 
 
-def _jvp(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     t, a, x = tangents[1], op.operands[1], op.results[0]
     return (None if t is None else _tangent(b, t, a, x, log_space=op.attrs["log_space"]),)
 

@@ -31,7 +31,7 @@ from .shape import broadcast_in_dim, reshape, reverse, transpose
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
 
 Combine = Callable[..., tuple[Value, ...]]
 """`combine(b, left, right)`: combines two neighbouring tuples of values, element by element."""
@@ -74,11 +74,11 @@ def _spread(reduced: Term, x: TensorType, axes: tuple[int, ...]) -> Term:
     return broadcast_in_dim(reduced, shape=x.shape, dims=_without(range(x.ndim), axes))
 
 
-def _transpose_sum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_sum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     return (_spread(b, cotangents[0], x=op.operands[0].type, axes=op.attrs["axes"]),)
 
 
-def _jvp_extremum(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_extremum(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     (x,), (y,), axes = op.operands, op.results, op.attrs["axes"]
     return (_tangent_extremum(b, tangents[0], x, y, axes=axes),)
 
@@ -94,7 +94,7 @@ def _tangent_extremum(t: Term, x: Term, y: Term, axes: tuple[int, ...]) -> Term:
     return reduce_sum(t * mask, axes=axes) / reduce_sum(mask, axes=axes)
 
 
-def _jvp_prod(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_prod(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     (x,), axes = op.operands, op.attrs["axes"]
     rows = [leading(b, v, axes) for v in (x, tangents[0])]
     if rows[0].type.shape[0] == 0:
@@ -213,14 +213,14 @@ def _batch_running(b: Builder, op: Op, operands: Values, positions: Any, axis: A
     return (made,), (p,)
 
 
-def _transpose_cumsum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_cumsum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     return (b.emit(cumsum, cotangents[0], axis=op.attrs["axis"],
                    reverse=not op.attrs["reverse"]),)
 
 
 def _scanned_tangent(combine: Combine) -> Any:
     """Tangent of a running reduction: the pairs (element, tangent), scanned together."""
-    def jvp(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+    def jvp(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
         pairs = (op.operands[0], tangents[0])
         return (associative_scan(b, combine, pairs, op.attrs["axis"], op.attrs["reverse"])[1],)
 

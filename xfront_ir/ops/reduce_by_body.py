@@ -21,7 +21,7 @@ from .shape import broadcast_in_dim, reshape
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
 
 COMBINED = Regions({"operands": REST, "inits": REST}, {"results": REST}, {"body": COMBINER})
 """The regions of reductions by a body."""
@@ -71,7 +71,7 @@ def _fold(b: Builder, body: Function, operands: Sequence[Value], starts: Sequenc
     return combine(b, body, starts, whole)
 
 
-def _jvp(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     axes, (of_operands, of_inits) = op.attrs["axes"], COMBINED.split(op.attrs, tangents)
     values, inits = COMBINED.split(op.attrs, op.operands)
     pairs, places = with_tangents(op.attrs["body"])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..builder import Builder
     from ..opdef import OpDef
-    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
 
 Shape = tuple[int, ...]
 
@@ -39,7 +39,7 @@ def _infer_broadcast_in_dim(types: Types, attrs: Attrs) -> Types:
 
 
 def _transpose_broadcast_in_dim(b: Builder, op: Op, cotangents: Tangents, known: Tangents
-                                ) -> Tangents:
+                                ) -> NewTangents:
     x, (total,) = op.operands[0].type, cotangents
     summed, order = _gathered(x.shape, op.attrs["shape"], op.attrs["dims"])
     if summed:
@@ -86,7 +86,7 @@ def _infer_reshape(types: Types, attrs: Attrs) -> Types:
     return (x.with_shape(shape),)
 
 
-def _transpose_reshape(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_reshape(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     return (b.emit(reshape, cotangents[0], shape=op.operands[0].type.shape),)
 
 
@@ -120,7 +120,7 @@ def _infer_transpose(types: Types, attrs: Attrs) -> Types:
     return (x.with_shape(tuple(x.shape[d] for d in permutation)),)
 
 
-def _transpose_transpose(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_transpose(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     permutation: Shape = op.attrs["permutation"]
     inverse = tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
     return (b.emit(transpose, cotangents[0], permutation=inverse),)
@@ -145,7 +145,7 @@ def _infer_reverse(types: Types, attrs: Attrs) -> Types:
     return (x,)
 
 
-def _transpose_reverse(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_reverse(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     return (b.emit(reverse, cotangents[0], axes=op.attrs["axes"]),)
 
 

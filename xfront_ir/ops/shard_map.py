@@ -47,7 +47,7 @@ from .shape import reshape
 if TYPE_CHECKING:
     from ..builder import SplitBuilder
     from ..passes.varying import Varying
-    from ..rules import Attrs, Axis, Batched, Tangents, Values, Varied, WithTangents
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Values, Varied, WithTangents
 
 Types = tuple[TensorType, ...]
 Specs = Sequence[Spec]
@@ -198,7 +198,7 @@ def _reading(linear: Function, flags: Sequence[bool]) -> Function:
     return b.close(b.inline(linear, operands))
 
 
-def _transpose(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     attrs = op.attrs
     linear = tuple([k is LINEAR for k in known])
     values = [k for k in known if k is not LINEAR]

@@ -21,7 +21,7 @@ from ..types import TensorType
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
 
 
 def _checked(name: str, x: Any, sharding: Sharding) -> None:
@@ -42,7 +42,7 @@ def _infer_reshard(types: Types, attrs: Attrs) -> Types:
     return (x.over(sharding),)
 
 
-def _transpose_reshard(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_reshard(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     """The cotangent goes back to the sharding that cotangents of the operand have."""
     x, old = op.operands[0].type.cotangent, op.attrs["sharding"]
     sharding = x.sharding or Sharding(old.mesh, replicated(x.ndim))
@@ -105,7 +105,7 @@ def lying(type: TensorType, other: TensorType) -> Sharding:
 
 
 def _transpose_sharding_constraint(b: Builder, op: Op, cotangents: Tangents, known: Tangents
-                                   ) -> Tangents:
+                                   ) -> NewTangents:
     return (b.emit(sharding_constraint, cotangents[0], sharding=op.attrs["sharding"]),)
 
 

@@ -19,7 +19,7 @@ from .linalg import batch_leading, conjugate, matrix, one_batch
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Tangents, Types
+    from ..rules import Attrs, NewTangents, Tangents, Types
 
 # --- schur --------------------------------------------------------------------------------
 
@@ -77,7 +77,7 @@ def _infer_ormqr(types: Types, attrs: Attrs) -> Types:
     return (c,)
 
 
-def _jvp_ormqr(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_ormqr(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     if tangents[0] is not None or tangents[1] is not None:
         raise MissingRule("ormqr only has a derivative with respect to the matrix that it "
                           "multiplies; use qr for Q and its derivative")
@@ -90,7 +90,7 @@ def _conjugate_of_adjoint(ct: Term, a: Term, taus: Term, left: bool, transpose: 
     return conjugate(ormqr(a, taus, conjugate(ct), left=left, transpose=not transpose))
 
 
-def _transpose_ormqr(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_ormqr(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     return None, None, _conjugate_of_adjoint(b, cotangents[0], *known[:2], **op.attrs)
 
 

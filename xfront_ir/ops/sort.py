@@ -19,7 +19,7 @@ from .shape import iota, reshape
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values, WithTangents
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values, WithTangents
 
 
 def take_along(b: Builder, x: Value, indices: Value, dimension: int) -> Value:
@@ -91,7 +91,7 @@ def _infer_top_k(types: Types, attrs: Attrs) -> Types:
     return made, made.with_dtype(dtypes.i32)
 
 
-def _jvp_top_k(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_top_k(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     return take_along(b, tangents[0], op.results[1], op.attrs["axis"]), None
 
 

@@ -61,7 +61,17 @@ from .words import words_of, wrapped
 if TYPE_CHECKING:
     from ..builder import SplitBuilder
     from ..passes.varying import Varying
-    from ..rules import Attrs, Axis, Batched, Positions, Tangents, Values, Varied, WithTangents
+    from ..rules import (
+        Attrs,
+        Axis,
+        Batched,
+        NewTangents,
+        Positions,
+        Tangents,
+        Values,
+        Varied,
+        WithTangents,
+    )
 
 CHECKPOINTS = 64
 """Reverse mode keeps the carries of at most this many turns."""
@@ -234,7 +244,7 @@ def _split_while(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags)
     return join(parts.of_carry, made, known)
 
 
-def _transpose_while(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_while(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     attrs = op.attrs
     parts = _divided(attrs, tuple([k is LINEAR for k in known]))
     _, consts, inits, count = _run_ahead(b.emit, b, attrs, parts, known)
@@ -459,7 +469,7 @@ def _jvp_tangent(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents)
     return results, spread(d_results, out)
 
 
-def _transpose_tangent(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_tangent(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     consts, l_consts, carry, linear, (count,) = TANGENT.split(op.attrs, known)
     back = _transpose_turns(b, op.attrs["body"], consts, carry, count, len(l_consts), cotangents,
                             op.attrs.get("budget"))

@@ -36,7 +36,7 @@ from .shape import broadcast_in_dim
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
 
 Ints = tuple[int, ...]
 
@@ -110,7 +110,7 @@ def _reducer(name: str, jvp: Any, allowed: Any, wanted: str, transpose: Any = No
                   batch=_batch_window)
 
 
-def _transpose_sum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_sum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     """Each element gets the cotangents of the windows that hold it: sums over windows of these."""
     a, x, (ct,) = op.attrs, op.operands[0].type, cotangents
     if not ct.type.size or not x.size:
@@ -127,7 +127,7 @@ def _transpose_sum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) ->
                    window_dilation=a["window_dilation"]),)
 
 
-def _jvp_prod(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_prod(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     """The product rule, place by place in the window: it divides by nothing, so zeros are allowed.
     """
     shape, a = op.results[0].type.shape, op.attrs
@@ -144,7 +144,7 @@ _of_product = formula(lambda total, x, t, product: total * x + t * product)
 
 
 def _jvp_extremum(direction: str) -> Any:
-    def jvp(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+    def jvp(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
         return (b.emit(select_and_gather_add, tangents[0], op.operands[0], select=direction,
                        **op.attrs),)
 
@@ -167,14 +167,14 @@ def _infer_gather(types: Types, attrs: Attrs) -> Types:
     return (x.with_shape(windowed_shape("select_and_gather_add", x, attrs)),)
 
 
-def _jvp_first(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_first(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     """The op is linear in its first operand; the winning element has no derivative."""
     if tangents[0] is None:
         return (None,)
     return (b.emit(op.definition, tangents[0], op.operands[1], **op.attrs),)
 
 
-def _transpose_gather(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_gather(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     (ct,), x, a = cotangents, known[1], op.attrs
     if not ct.type.size or not x.type.size:
         return b.zeros(x.type), None
@@ -240,7 +240,7 @@ def _infer_scatter(types: Types, attrs: Attrs) -> Types:
     return (x,)
 
 
-def _transpose_scatter(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+def _transpose_scatter(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     ones = (1,) * op.operands[1].type.ndim
     return b.emit(select_and_gather_add, cotangents[0], known[1], base_dilation=ones,
                   window_dilation=ones, **op.attrs), None
@@ -280,7 +280,7 @@ def _by_places(b: Builder, body: Function, operands: Any, inits: Any, shape: Int
     return total
 
 
-def _jvp_by_body(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+def _jvp_by_body(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     n, (pairs, places) = len(op.results), with_tangents(op.attrs["body"])
     operands, inits = ([*values, *[or_zeros(b, dots[i], values[i].type) for i in places]]
                        for values, dots in zip(COMBINED.split(op.attrs, op.operands),
