@@ -63,7 +63,7 @@ class Transpose(Protocol):
 class Batch(Protocol):
     """A batching rule: the results for a batch, and the positions of their batch axes."""
 
-    def __call__(self, b: Builder, op: Op, operands: Values, positions: Any, axis: Axis, /
+    def __call__(self, b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis, /
                  ) -> Batched: ...
 
 
