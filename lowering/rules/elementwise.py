@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lowering.complexes import of_complex, size
 from lowering.context import RuleContext, rule, table
-from lowering.expressions import Writer
 from lowering.rules.compare import compare
+from lowering.rules.complexes import of_complex, size
+from lowering.rules.expressions import Writer
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
 from xfront_ir.opdef import OpDef

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from lowering.context import RuleContext, rule
-from lowering.expressions import Writer
 from lowering.rules.compare import compare, comparison_kind
 from lowering.rules.elementwise import extremum
+from lowering.rules.expressions import Writer
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
 from xfront_ir.dtypes import DType, greatest, least

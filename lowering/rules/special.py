@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lowering.context import RuleContext, rule
-from lowering.expressions import Writer, loop
+from lowering.rules.expressions import Writer, loop
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
 from xfront_ir.opdef import OpDef

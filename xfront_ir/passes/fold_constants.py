@@ -38,10 +38,10 @@ def fold_constants(fn: Function) -> Function:
     env: dict[Value, Value] = {}
     ops: list[Op] = []
     get, changed = env.get, False
-    append, unknown = ops.append, known.keys().isdisjoint
+    append, unknown, unchanged = ops.append, known.keys().isdisjoint, env.keys().isdisjoint
     for op in fn.ops:
         definition, operands = op.definition, op.operands
-        if env and not env.keys().isdisjoint(operands):
+        if not unchanged(operands):
             operands = tuple([get(v, v) for v in operands])
             op = Op(definition, operands, op.attrs, op.results, op.loc)
         if definition is literal:
@@ -55,16 +55,15 @@ def fold_constants(fn: Function) -> Function:
                 env[op.results[0]] = same
                 changed = True
                 continue
-        traits = definition.traits
-        if EXACT in traits or REARRANGES in traits:
-            made = _folded(op, known) if operands[0] in known else None
+        if operands and operands[0] in known and not definition.traits.isdisjoint(_FOLDED):
+            made = _folded(op, known)
             if made is not None:
                 known[made.results[0]] = made
                 append(made)
                 changed = True
                 continue
-            if definition in _LOOKED_AT:
-                known[op.results[0]] = op
+        if definition in _LOOKED_AT:
+            known[op.results[0]] = op
         elif definition.regions is not None and definition.regions.is_choice:
             (index,), given = definition.regions.split(op.attrs, operands)
             chosen = _uniform(known, index)
@@ -199,3 +198,4 @@ _IDENTITIES: dict[OpDef, Rule] = {
 _OF_KNOWN = frozenset((mul, div, add, sub, neg))
 """Ops whose identities need one operand to be known."""
 _LOOKED_AT = frozenset((neg, transpose))
+_FOLDED = frozenset((EXACT, REARRANGES))
