@@ -10,7 +10,7 @@ from xfront_ir import dtypes, ops
 
 from ..arrays.annotations import Array, ArrayLike, ShardingLike
 from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
+from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import (
     array_like,
     broadcast_to,
@@ -51,6 +51,7 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
     return AtIndex(zeros, x).add(w, mode="drop")
 
 
+@tellable("bincount")
 def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, *,
              length: int | None = None, out_sharding: ShardingLike = None) -> Array:
     """How often each integer from 0 on occurs; negative integers count as 0.
@@ -61,6 +62,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
       minlength: the least size of the result.
       length: the size of the result; greater integers are left out. None for one more than the
         greatest integer, so that x must be known.
+      out_sharding: how the result lies; None for as the operations give it.
     Raises: TypeError where x does not hold integers; ValueError where it is not 1-d;
       ConcretizationTypeError for traced x without `length`.
     Source: `numpy.bincount`.

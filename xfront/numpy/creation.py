@@ -172,8 +172,20 @@ def _host(x: Any, dtype: Any) -> np.ndarray:
     return value
 
 
-def constant(value: Any, dtype: Any, weak: bool) -> Any:
-    """A value on the host as an array, or as a literal of the current trace."""
+def on_mesh(ndim: int = 0) -> Any:
+    """Where a new array lies without being told: whole on every device of the mesh in context.
+    None where there is no such mesh."""
+    found = binding.mesh_state.value
+    if found is None or found[0] is None:
+        return None
+    from ..sharding.named import whole_on  # late: needed with a mesh only
+
+    return whole_on(found[0], ndim)
+
+
+def constant(value: Any, dtype: Any, weak: bool, ndim: int = 0) -> Any:
+    """A value on the host as an array, or as a literal of the current trace. On a mesh the array's
+    spec has `ndim` entries."""
     if isinstance(dtype, KeyDType):
         raise TypeError(f"values cannot be converted to keys of dtype {dtype}; use "
                         "random.wrap_key_data")
@@ -188,7 +200,7 @@ def constant(value: Any, dtype: Any, weak: bool) -> Any:
         made = np.asarray(value, dtype)
     target = state.current
     if target is None:
-        return binding.put(made, weak=weak)
+        return binding.put(made, on_mesh(ndim), weak=weak)
     if made.nbytes <= 4096:
         return target.literal(np.array(made), made.shape, weak)
     return target.lift(binding.put(made, weak=weak))
@@ -355,7 +367,8 @@ def filled(value: Any, shape: tuple[int, ...], dtype: np.dtype, weak: bool = Fal
     if target is not None:
         return _placed(target.literal(element, shape, weak), device)
     if device is not None or math.prod(shape) * dtype.itemsize <= HOST_BYTES:
-        return binding.put(np.full(shape, element), device, weak=weak)
+        place = on_mesh(len(shape)) if device is None else device
+        return binding.put(np.full(shape, element), place, weak=weak)
     return _filled(element.tobytes(), shape, dtype, weak)
 
 

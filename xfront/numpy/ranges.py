@@ -31,7 +31,7 @@ from ..errors import ConcretizationTypeError
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer, as_tracer
 from ..transforms.custom_jvp import custom_jvp
-from .creation import HOST_BYTES, _placed, asarray, constant, place_of
+from .creation import HOST_BYTES, _placed, asarray, constant, on_mesh, place_of
 from .ufuncs import like, select
 
 # --- ranges -------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def _steps(start: Any, step: Any, n: int, dtype: np.dtype) -> Any:
                 count = count * np.asarray(step, count.dtype)
             if start != 0:
                 count = count + np.asarray(start, count.dtype)
-        return binding.put(count.astype(dtype, copy=False), copy=True)
+        return binding.put(count.astype(dtype, copy=False), on_mesh(1), copy=True)
     return _counted(start, step, n, dtype)
 
 
@@ -359,7 +359,7 @@ def _positions(name: str, rows: Any, columns: Any, k: int, compare: Any, dtype: 
 def _matrix(n: int, m: int, k: int, diagonal: bool, dtype: np.dtype) -> Any:
     if n * m * dtype.itemsize <= (4096 if state.current is not None else HOST_BYTES):
         made = np.eye(n, m, k, dtype=bool) if diagonal else np.tri(n, m, k, dtype=bool)
-        return constant(made, dtype, False)
+        return constant(made, dtype, False, made.ndim)
     return _traced_matrix(n, m, k, diagonal, dtype)
 
 

@@ -11,7 +11,7 @@ from xfront_ir.dtypes import DType
 
 from ..arrays.annotations import Array, ArrayLike, ModeLike, ShapeLike, ShardingLike
 from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
+from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import (
     broadcast_to,
     convert,
@@ -78,6 +78,7 @@ def _permuted_range(key: Any, n: int) -> Any:
 
 
 @front_door
+@tellable("permutation")
 def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool = False, *,
                 out_sharding: ShardingLike = None) -> Array:
     """`x` with its slices along `axis` in random order; for an integer n, 0 … n-1 in random order.

@@ -446,6 +446,14 @@ def replicated(mesh: Mesh) -> Any:
     return NamedSharding(mesh, PartitionSpec())
 
 
+@functools.lru_cache(maxsize=4096)
+def whole_on(mesh: Mesh, ndim: int) -> Any:
+    """The same for arrays of `ndim` dimensions, whose spec has so many entries if all axes are
+    explicit."""
+    explicit = mesh.axes.of_type("explicit") == mesh.axis_names
+    return NamedSharding(mesh, PartitionSpec(*[None] * ndim * explicit))
+
+
 def make_single_device_sharding(device: Any, memory_kind: str | None = None) -> Any:
     """The sharding of arrays on one device.
 
@@ -462,4 +470,4 @@ def make_single_device_sharding(device: Any, memory_kind: str | None = None) -> 
 
 __all__ = ["GSPMDSharding", "NamedSharding", "Sharding", "SingleDeviceSharding",
            "compiled_sharding", "ir_sharding", "make_single_device_sharding", "public_sharding",
-           "replicated"]
+           "replicated", "whole_on"]

@@ -508,6 +508,36 @@ def check_random_programs_agree_with_one_device() -> None:
             raise AssertionError(f"agree({seed})") from e
 
 
+def check_new_arrays_lie_on_the_mesh_in_context() -> None:
+    calls: list[Callable[..., Any]] = [
+        lambda **k: jnp.zeros((8, 4), **k), lambda **k: jnp.full((8, 4), 2.0, **k),
+        lambda **k: jnp.arange(8, **k), lambda **k: jnp.asarray([1, 2, 3, 4], **k),
+        lambda **k: jnp.array(np.ones(8), **k), lambda **k: jnp.ones((128, 64), **k),
+        lambda **k: xfront.random.permutation(xfront.random.key(0), 8, **k),
+        lambda **k: jnp.bincount(jnp.arange(4), length=8, **k)]
+    explicit = xfront.make_mesh((4, 2), ("x", "y"))
+    for call in calls:
+        expected = np.asarray(call())
+        assert len(call().devices()) == 1
+        for context in (explicit, mesh()):
+            with set_mesh(context):
+                made = call()
+                assert made.committed and made.is_fully_replicated, made.sharding
+                assert made.sharding.mesh == context
+                np.testing.assert_array_equal(made, expected)
+                np.testing.assert_array_equal(made + jnp.ones(made.shape), expected + 1)
+        with set_mesh(explicit):
+            there = call(out_sharding=P("x"))
+            assert there.sharding.spec[0] == "x", there.sharding
+            np.testing.assert_array_equal(there, expected)
+            assert xfront.device_put(np.ones(8), P("y")).sharding.spec == P("y")
+    with set_mesh(explicit):
+        assert jnp.zeros((8, 4)).sharding.spec == P(None, None)
+        assert jnp.array([1.0]).sharding.spec == P()
+        assert jnp.eye(8).sharding.spec == P(None, None)
+        assert len(jnp.ones(8, device=xfront.devices()[1]).devices()) == 1
+
+
 def check_shardings_of_one_device_have_no_more_entries_than_the_value() -> None:
     one = NamedSharding(xfront.make_mesh((1,), ("x",)), P("x", None))
     for told in ({"in_shardings": one}, {"out_shardings": one}):
