@@ -92,9 +92,9 @@ def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm:
     """The cosine transform along one axis.
 
     Args:
-      x: floats; integers become floats, of complex numbers each part is transformed.
-      type: 1 to 4; 2 is 2 sum_j x[j] cos(pi k (2 j + 1) / 2 n).
-      n: crop or fill up with zeros to this size first.
+      x: floats; integers become floats, and both parts of complex numbers are transformed.
+      type: the type of the transform, 1 to 4; 2 is 2 sum_j x[j] cos(pi k (2 j + 1) / 2 n).
+      n: the size to which the axis is cropped or filled up with zeros first; None for its own size.
       norm: "backward" (None) for no factor, "forward" for all of it, "ortho" for an orthogonal
         transform.
     Raises: ValueError for other types and norms, and sizes that are too small.

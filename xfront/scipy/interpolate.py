@@ -23,10 +23,10 @@ class RegularGridInterpolator:
       points: for each axis of the grid a vector of coordinates, ascending.
       values: array [n1, n2, ..., further axes].
       method: "linear", on straight lines along each axis, or "nearest" (of two as near the lower).
-      bounds_error: False: what is outside is not an error, since it may not be known.
-      fill_value: what stands outside of the grid; None for what the outermost cells say.
+      bounds_error: False; points outside are not an error, since they may not be known.
+      fill_value: the value outside the grid; None to extrapolate from the outermost cells.
     Raises: ValueError for other methods, points that are not ascending vectors of two or more, and
-      shapes that do not fit; NotImplementedError for `bounds_error`.
+      shapes that do not match; NotImplementedError for `bounds_error`.
     Source: `scipy.interpolate.RegularGridInterpolator`.
 
     >>> grid = (jnp.array([0., 1.]), jnp.array([0., 2.]))
@@ -65,7 +65,7 @@ class RegularGridInterpolator:
 
         Args:
           xi: array [..., axes], or a tuple of coordinates for each axis, which broadcast.
-          method: as above; None for the interpolator's.
+          method: "linear" or "nearest"; None for that of the interpolator.
         Raises: ValueError for other methods and numbers of coordinates.
         """
         method = self.method if method is None else method

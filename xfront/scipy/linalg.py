@@ -151,10 +151,10 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bo
     """X with op(a) X = b, for triangular `a`; b is a vector or matrices.
 
     Args:
-      trans: op: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its adjoint.
-      lower: which triangle is read.
-      unit_diagonal: take the diagonal for ones.
-    Raises: ValueError for other values of `trans` and shapes that do not fit.
+      trans: what op is: 0 or "N" for `a`, 1 or "T" for its transpose, 2 or "C" for its adjoint.
+      lower: whether the lower triangle is read; otherwise the upper one.
+      unit_diagonal: whether the diagonal is taken to be ones.
+    Raises: ValueError for other values of `trans` and shapes that do not match.
     Source: `scipy.linalg.solve_triangular`.
     Permissions, as above: `overwrite_b`, `check_finite`; `debug` is None or False.
 
@@ -188,7 +188,7 @@ def solve(a: ArrayLike, b: ArrayLike, lower: bool = False, overwrite_a: bool = F
     Args:
       assume_a: "gen", "sym" or "her" for any matrix, "pos" for positive definite ones, solved
         from one triangle.
-      lower: which triangle, for "pos".
+      lower: whether the lower triangle is read, for "pos"; otherwise the upper one.
     Raises: ValueError for other values of `assume_a`.
     Source: `scipy.linalg.solve`.
     Permissions, as above: `overwrite_a`, `overwrite_b`, `check_finite`.
@@ -406,7 +406,7 @@ def eigh(a: ArrayLike, b: None = None, lower: bool = True, eigvals_only: bool = 
     """Eigenvalues, ascending, and vectors (columns) of (a + a^H) / 2, which is a if a is Hermitian.
 
     Args:
-      eigvals_only: the values alone.
+      eigvals_only: whether to return only the values.
     Raises: NotImplementedError for a second matrix, `eigvals` and other types.
     Source: `scipy.linalg.eigh`.
     Permissions, as above: `overwrite_a`, `overwrite_b`, `turbo`, `check_finite`.
@@ -447,7 +447,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     than `max_squarings` squarings are needed.
 
     Args:
-      upper_triangular: only A's upper triangle is other than 0.
+      upper_triangular: promises that A is upper triangular.
     Source: Higham, 2005; `scipy.linalg.expm`.
 
     >>> linalg.expm(jnp.array([[0., 1.], [0., 0.]]))

@@ -198,11 +198,11 @@ def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, 
     They are those of `eigh` of the whole matrix, with its derivatives.
 
     Args:
-      d, e: the diagonal, [..., n], and the elements beside it, [..., n - 1]; of complex `e` (and
-        `d`, whose real part counts) there are values alone.
-      eigvals_only: the values alone.
+      d, e: the diagonal, [..., n], and the elements beside it, [..., n - 1]; for complex `e` (and
+        `d`, whose real part is used) only the values are available.
+      eigvals_only: whether to return only the values.
       select: "a" for all, "i" for those with numbers in `select_range`, both ends included.
-      tol: permits errors of this size, `key` random starts of an iteration; there are none.
+      tol, key: not used; they allow errors of this size and random starts of an iteration.
     Raises: ValueError for another `select` and ranges that are empty or outside; TypeError where
       sizes or dtypes do not match; NotImplementedError for "v", and complex vectors.
     Source: `scipy.linalg.eigh_tridiagonal`.
@@ -268,8 +268,8 @@ def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "
       A, B: square matrices [..., m, m] and [..., n, n].
       C: matrices [..., m, n].
       method: "schur", or "eigen" for A and B with independent eigenvectors.
-      tol: all of X is NaN where an eigenvalue of A and one of -B are closer.
-    Raises: ValueError for other methods and shapes that do not fit.
+      tol: the distance of an eigenvalue of A from one of -B below which all of X is NaN.
+    Raises: ValueError for other methods and shapes that do not match.
     Source: Bartels and Stewart 1972; `scipy.linalg.solve_sylvester`.
 
     >>> linalg.solve_sylvester(jnp.eye(2), jnp.eye(2), 2 * jnp.eye(2))
@@ -342,7 +342,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     part. Its derivative solves X dX + dX X = dA.
 
     Args:
-      blocksize: 1.
+      blocksize: 1, the only value.
     Raises: ValueError for matrices that are not square; NotImplementedError for blocks.
     Source: Björck and Hammarling 1983; Higham, Functions of Matrices, 2008, algorithm 6.3;
       `scipy.linalg.sqrtm`.
@@ -385,8 +385,8 @@ def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True
     It is inexact where eigenvalues are equal or close. There is no derivative.
 
     Args:
-      func: of vectors, element by element.
-      disp: False for (result, estimate of its error); nothing is displayed.
+      func: a function of vectors that works on each element.
+      disp: whether to return the result alone; False for (result, estimate of its error).
     Raises: ValueError for matrices that are not square.
     Source: Parlett 1976; Golub and Van Loan, Matrix Computations, 9.1.4; `scipy.linalg.funm`.
 
@@ -432,7 +432,7 @@ def polar(a: ArrayLike, side: str = "right", *, method: str = "qdwh", eps: float
     Args:
       method: "svd", or "qdwh", an iteration of products, for [m, n] with m >= n on the right side
         and m <= n on the left.
-      eps, max_iterations: of "qdwh", as in `lax.linalg.qdwh`.
+      eps, max_iterations: only for "qdwh", as in `lax.linalg.qdwh`.
     Raises: ValueError for other sides and methods; NotImplementedError for other shapes.
     Source: Nakatsukasa, Bai and Gygi 2010; Higham, 2008, chapter 8; `scipy.linalg.polar`.
 
@@ -475,9 +475,9 @@ def qr_multiply(a: ArrayLike, c: ArrayLike, mode: str = "right", pivoting: bool 
 
     Args:
       c: matrices, or a vector: a row on the left of Q, a column on its right.
-      pivoting: of permuted columns, as in `qr`; the permutation is a third result.
-      conjugate: conj(Q) in the place of Q.
-    Raises: ValueError for other modes and shapes that do not fit.
+      pivoting: whether columns are permuted, as in `qr`; the permutation is a third result.
+      conjugate: whether to use conj(Q) instead of Q.
+    Raises: ValueError for other modes and shapes that do not match.
     Source: `scipy.linalg.qr_multiply`.
     Permissions, as above: `overwrite_a`, `overwrite_c`.
 

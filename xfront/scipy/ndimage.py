@@ -38,15 +38,16 @@ def map_coordinates(input: ArrayLike, coordinates: Sequence[Any], order: int,
     """The values of an image at coordinates in pixels, where 0 is the middle of the first pixel.
 
     Args:
-      coordinates: for each axis of `input` an array; they broadcast.
+      coordinates: a sequence with an array for each axis of `input`; the arrays broadcast.
       order: 0 for the nearest pixel (halves go away from zero), 1 for values between pixels on
         straight lines.
-      mode: what stands outside of the image: "constant" `cval`, "nearest" the pixel at the edge,
-        "wrap" the image again, "mirror" and "reflect" the image mirrored at the middle of the pixel
-        at the edge and at the edge itself.
-      cval: a number. Values between it and pixels at the edge are on lines too.
+      mode: the values outside the image: "constant" for `cval`, "nearest" for the pixel at the
+        edge, "wrap" for the image repeated, "mirror" and "reflect" for the image mirrored at the
+        middle of the pixel at the edge and at the edge itself.
+      cval: the number outside the image; for order 1, values between it and the pixels at the edge
+        are interpolated too.
     Returns: array in the shape of the coordinates and of input's dtype; integers are rounded.
-    Raises: ValueError where there are not as many coordinates as axes; NotImplementedError for
+    Raises: ValueError where there is not one array for each axis; NotImplementedError for
       other orders and modes.
     Source: `scipy.ndimage.map_coordinates`.
 

@@ -26,11 +26,11 @@ class OptimizeResults(NamedTuple):
     Args:
       x: the minimum.
       success: whether the gradient is small there.
-      status: 0 for success, 1 where the turns ran out, 3 where no step made the function smaller,
-        5 where it or its gradient is not finite.
+      status: 0 for success, 1 where the iterations ran out, 3 where no step made the function
+        smaller, 5 where the function or its gradient is not finite.
       fun, jac: value and gradient at x.
       hess_inv: an approximation of the inverse Hessian.
-      nfev, njev, nit: how often function and gradient were computed, and the number of turns.
+      nfev, njev, nit: the numbers of computed values and gradients, and of iterations.
 
     >>> found = optimize.minimize(lambda x: jnp.sum((x - 3) ** 2) + 1, jnp.zeros(2), method="BFGS")
     >>> int(found.status), found.fun
@@ -86,12 +86,12 @@ def minimize(fun: Callable[..., Any], x0: ArrayLike, args: tuple = (), *, method
     """A local minimum of a function of a vector.
 
     Args:
-      fun: `fun(x, *args)`, a real number.
-      x0: where to start, floats [n].
-      method: "BFGS".
-      tol: the gradient's norm at which to stop, unless `options` say.
-      options: of BFGS: `gtol`, this norm (1e-5), `norm`, its order (inf), `maxiter` (200 n) and
-        `line_search_maxiter` (10).
+      fun: a function, `fun(x, *args)`, that returns a real scalar.
+      x0: the point to start from, floats [n].
+      method: "BFGS", the only one.
+      tol: the norm of the gradient at which to stop, unless `options` has `gtol`.
+      options: a dict of options of BFGS: `gtol`, this norm (1e-5), `norm`, its order (inf),
+        `maxiter` (200 n) and `line_search_maxiter` (10).
     Returns: OptimizeResults, of arrays.
     Raises: ValueError for other methods; TypeError for other options, `args` that are not a tuple
       and another x0.

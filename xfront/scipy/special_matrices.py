@@ -60,7 +60,7 @@ def circulant(c: ArrayLike) -> Array:
 def companion(a: ArrayLike) -> Array:
     """The companion matrix of a polynomial with coefficients `a`, the highest first.
 
-    Raises: ValueError for fewer than 2.
+    Raises: ValueError for fewer than 2 coefficients.
     Source: `scipy.linalg.companion`.
 
     >>> linalg.companion(jnp.array([1., -3., 2.]))
@@ -177,7 +177,8 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     """The matrix with first row `f` and `s` below its diagonal.
 
-    Raises: ValueError for fewer than 2 elements of `f`, and where `s` has not one less.
+    Raises: ValueError for fewer than 2 elements of `f`, and where `s` does not have one element
+      less.
     Source: Leslie 1945; `scipy.linalg.leslie`.
 
     >>> linalg.leslie(jnp.array([1., 2.]), jnp.array([0.5]))
@@ -207,7 +208,7 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
 
     Args:
       scale: None for 1, "sqrtn" for a unitary matrix, "n" for a division by n.
-      dtype: complex; None for the default one.
+      dtype: a complex dtype; None for the default one.
     Raises: ValueError for other scales and dtypes, and a negative n.
     Source: `scipy.linalg.dft`.
 

@@ -18,7 +18,7 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
     Args:
       obs: points [m, n], or numbers [m].
       code_book: codes [k, n], or numbers [k].
-      check_finite: nothing is looked for; of a NaN the distance is NaN.
+      check_finite: has no effect; the distance of a NaN is NaN.
     Returns: (codes i32 [m], distances [m]).
     Raises: ValueError where shapes do not match.
     Source: `scipy.cluster.vq.vq`.

@@ -65,7 +65,7 @@ def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "
       mode: "full", "same" (the middle, of in1's size) or "valid" (where one covers the other).
       method: "direct" ("auto") for sums of products, "fft" for transforms, which have no
         `precision`.
-      precision: of the products, as in `lax.conv_general_dilated`.
+      precision: precision of the products, as in `lax.conv_general_dilated`.
     Raises: ValueError for other modes and methods, other numbers of axes and empty arrays.
     Source: `scipy.signal.convolve`.
 
@@ -113,8 +113,8 @@ def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str
 
     Args:
       mode, precision: as in `convolve`.
-      boundary: what stands around in1: "fill" `fillvalue`, "wrap" the matrix again, "symm" its
-        mirror image.
+      boundary: the values around in1: "fill" for `fillvalue`, "wrap" for the matrix repeated,
+        "symm" for its mirror image.
     Raises: ValueError for other modes and boundaries, and arrays that are not matrices.
     Source: `scipy.signal.convolve2d`.
 

@@ -57,7 +57,7 @@ def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: int | Seq
     """Data less its mean ("constant"), or less the straight lines that fit it best ("linear").
 
     Args:
-      bp: places along the axis at which a new line begins.
+      bp: positions along the axis at which a new line begins.
       overwrite_data: a permission that is never used.
     Raises: ValueError for other types, and places outside.
     Source: `scipy.signal.detrend`.
@@ -165,16 +165,18 @@ def csd(x: ArrayLike, y: ArrayLike | None, fs: ArrayLike = 1.0,
     """Frequencies, and the cross spectral density of two signals.
 
     Args:
-      y: None for x; the shorter one is filled up with zeros.
-      fs: samples in a unit of time.
+      y: the second signal; None for x. The shorter one is filled up with zeros.
+      fs: the number of samples in a unit of time.
       window: an array, or "hann", "hamming", "blackman", "flattop", "boxcar", "cosine", "bartlett".
-      nperseg, noverlap: size of segments (256, or the window's) and of what two share (half).
-      nfft: how many points are transformed: segments are filled up with zeros.
+      nperseg: the size of a segment; None for 256, or the size of the window.
+      noverlap: the number of samples that two neighbouring segments share; None for half.
+      nfft: the number of points to transform, up to which segments are filled with zeros; None for
+        the size of a segment.
       detrend: "constant", "linear", False, or a function of segments along the last axis.
-      return_onesided: of real signals the frequencies from 0 on alone.
+      return_onesided: whether to return only the frequencies from 0 on for real signals.
       scaling: "density" or "spectrum".
-      average: "mean" or "median" of the segments.
-    Raises: ValueError for other names and sizes that do not fit.
+      average: "mean" or "median", how segments are averaged.
+    Raises: ValueError for other names and sizes that do not match.
     Source: Welch 1967; Allen et al. 2012 for the median; `scipy.signal.csd`.
 
     >>> x, y = jnp.array([1., 0., -1., 0.]), jnp.array([0., 1., 0., -1.])
@@ -265,9 +267,9 @@ def stft(x: ArrayLike, fs: ArrayLike = 1.0, window: str | ArrayLike | tuple[Any,
     """Frequencies, times and the short-time Fourier transform of a signal.
 
     Args:
-      boundary: what half a segment at both ends is filled with: "zeros", "constant", "even", "odd";
-        None for no such ends.
-      padded: fill the end up with zeros, so that every sample is in a segment.
+      boundary: how the signal is extended by half a segment at both ends: "zeros", "constant",
+        "even", "odd"; None to leave it as it is.
+      padded: whether to fill the end up with zeros, so that every sample is in a segment.
       fs, window, nperseg, noverlap, nfft, detrend, return_onesided: as in `csd`.
     Returns: (frequencies, times, transforms), frequencies along `axis`, times along the last axis.
     Raises: as `csd`.
@@ -301,11 +303,11 @@ def istft(Zxx: ArrayLike, fs: ArrayLike = 1.0, window: str | ArrayLike | tuple[A
 
     Args:
       Zxx: transforms, frequencies along `freq_axis` and times along `time_axis`.
-      nperseg, nfft: of `stft`; None for what the number of frequencies says.
+      nperseg, nfft: those of `stft`; None to compute them from the number of frequencies.
       input_onesided: whether the frequencies are those of a real signal.
       boundary: whether half a segment is cut off at both ends.
-      fs, window, noverlap: of `stft`.
-    Raises: ValueError for axes that are one, and sizes that do not fit.
+      fs, window, noverlap: those of `stft`.
+    Raises: ValueError where both axes are the same, and for sizes that do not match.
     Source: Griffin and Lim 1984, equation 6; `scipy.signal.istft`.
 
     >>> x = jnp.array([1., 0., -1., 0., 1., 0., -1., 0.])

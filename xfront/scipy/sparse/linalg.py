@@ -171,9 +171,9 @@ def cg(A: Any, b: Any, x0: Any = None, *, tol: ArrayLike = 1e-5, atol: ArrayLike
     Args:
       A: a linear function from trees like `b` to trees like `b`, or a square matrix.
       b: the right side: a tree of arrays. Integers become floats.
-      x0: where to start, a tree like `b`; None for zeros.
-      tol, atol: stop where the residual b - A x is no longer than max(tol |b|, atol).
-      maxiter: stop after so many products with A; None for ten times b's size.
+      x0: the tree to start from, like `b`; None for zeros.
+      tol, atol: stop where the norm of the residual b - A x is at most max(tol |b|, atol).
+      maxiter: the most products with A to make; None for ten times the size of b.
       M: the preconditioner, an approximation of A's inverse, Hermitian and positive definite: a
         function as `A`, or a matrix. None for none.
     Returns: (x, None).
@@ -272,9 +272,9 @@ def gmres(A: Any, b: Any, x0: Any = None, *, tol: ArrayLike = 1e-5, atol: ArrayL
     The arguments are those of `cg`, but A and M only have to be linear.
 
     Args:
-      restart: how many products with A there are before the search starts anew from what was found;
-        so many vectors are kept, at most as many as b has elements.
-      maxiter: how often it starts at most; None for ten times b's size.
+      restart: the number of products with A before the search starts again from the x found so far;
+        that many vectors are kept, but at most as many as b has elements.
+      maxiter: the most times that the search starts; None for ten times the size of b.
       solve_method: "batched" makes all products before it looks at the residual, "incremental"
         looks after each and stops early.
     Returns: (x, info): info is 0, or -1 where x is NaN.

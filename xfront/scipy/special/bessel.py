@@ -46,8 +46,8 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     Args:
       z: real numbers.
       v: the highest order.
-      n_iter: from which order on they are computed downwards, at least v + 1. It must be well above
-        |z|: by 20 for single precision, by 40 for double.
+      n_iter: the order from which they are computed downwards, at least v + 1. It must exceed |z|
+        by 20 for single precision, by 40 for double.
     Raises: ValueError for complex z and a negative v or n_iter, TypeError where one is not an
       integer.
     Source: NIST DLMF 10.6.1, 10.12.4, and 3.6(iv) for the algorithm of Miller.

@@ -29,7 +29,7 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
     """How many ways there are to choose k of N, as a float; 0 where k > N or one is negative.
 
     Args:
-      repetition: whether one may be chosen more than once.
+      repetition: whether an element may be chosen more than once.
     Raises: ValueError for complex numbers.
 
     >>> special.comb(5., 2.)

@@ -26,13 +26,13 @@ def sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, dif
     """The spherical harmonics Y_n^m(theta, phi): orthonormal, with Condon and Shortley's phase.
 
     Args:
-      n: degrees, integers that are not negative.
+      n: degrees, nonnegative integers.
       m: orders, integers; of |m| above n the result is 0.
       theta: angles from the pole.
       phi: angles around it.
-      diff_n: None alone.
-      n_max: the highest degree; None takes that of n, which must then be known. It is NaN of higher
-        degrees.
+      diff_n: None, the only value.
+      n_max: the highest degree; None for that of n, which must then be known. The result is NaN for
+        higher degrees.
     Returns: complex numbers; the arguments broadcast.
     Raises: NotImplementedError where diff_n is given: use `jvp`; TypeError where n or m are no
       integers, and where n is traced and n_max is None.

@@ -201,9 +201,9 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
     """Generalised exponential integral: the integral of exp(-x t) / t^n from 1 to inf.
 
     Args:
-      n: orders, whole and not negative; to derivatives they are constants.
-      x: not negative.
-    Returns: NaN outside of these.
+      n: orders, nonnegative whole numbers; they have no derivative.
+      x: nonnegative numbers.
+    Returns: floats; NaN for other orders and negative x.
     Raises: ValueError for complex numbers.
 
     >>> special.expn(2, 1.)

@@ -152,7 +152,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     """log(ndtr(x)), exact for large negative x.
 
     Args:
-      series_order: how many terms of the asymptotic series are asked for at least.
+      series_order: the least number of terms of the asymptotic series.
 
     >>> special.log_ndtr(jnp.array([0., 1.]))
     Array([-0.693, -0.173], dtype=float32)

@@ -68,7 +68,7 @@ def with_slopes(body: Callable[..., Any], *slopes: Callable[..., Any] | None) ->
     """A function of tracers with derivatives of its own.
 
     Args:
-      body: gives one array of the shape of its arguments.
+      body: returns one array of the shape of its arguments.
       slopes: for each argument the partial derivative, of the result and the arguments; None where
         the function is constant in it.
     """

@@ -25,9 +25,9 @@ class gaussian_kde:
 
     Args:
       dataset: the points, numbers or the columns of a matrix.
-      bw_method: how wide the Gaussians are, as a factor of the data's covariance: "scott" (as
+      bw_method: the width of the Gaussians, as a factor of the covariance of the data: "scott" (as
         None) or "silverman", a number, or a function of this object.
-      weights: of the points; they are divided by their sum. None: all the same.
+      weights: weights of the points, which are divided by their sum; None for equal ones.
 
     Attributes:
       dataset, weights, covariance, inv_cov, neff: the points as columns, their weights, the

@@ -32,7 +32,7 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: bool |
       mean: vectors, or a number that is each of their elements.
       cov: positive definite matrices in the last two axes, of which the lower triangle is read, or
         a number: the variance of each element.
-      allow_singular: None alone.
+      allow_singular: None, the only value.
     Returns: NaN where cov is not positive definite.
     Raises: ValueError where shapes do not match; NotImplementedError where allow_singular is given:
       add a small multiple of the identity to cov instead.

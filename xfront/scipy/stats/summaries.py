@@ -39,10 +39,10 @@ def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keep
     """The value that occurs most often along an axis (the least of several), and how often.
 
     Args:
-      axis: None takes all elements.
-      nan_policy: "propagate" alone: NaN are values like others, one of them.
-      keepdims: leave the axis in the result with size 1.
-    Returns: `ModeResult(mode, count)`; of nothing NaN and 0.
+      axis: the axis; None for all elements.
+      nan_policy: "propagate", the only one: all NaNs are one value like others.
+      keepdims: whether the axis stays in the result with size 1.
+    Returns: `ModeResult(mode, count)`; NaN and 0 where there are no elements.
     Raises: ValueError for another policy; NotImplementedError for "omit" and "raise".
 
     >>> stats.mode(jnp.array([1, 2, 2, 3]))[0]
@@ -86,10 +86,10 @@ def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None,
     """The rank of each element among those along an axis, from 1 on.
 
     Args:
-      method: what equal elements get: "average", "min" or "max" of their ranks, "dense" the number
-        of smaller values and 1, "ordinal" ranks in their order.
-      axis: None ranks all elements, and gives a vector.
-      nan_policy: "propagate" alone: where NaN is among them, all ranks are NaN.
+      method: the rank of equal elements: "average", "min" or "max" of their ranks, "dense" for one
+        more than the number of smaller values, "ordinal" for ranks in their order.
+      axis: the axis; None ranks all elements, and returns a vector.
+      nan_policy: "propagate", the only one: where there is a NaN, all ranks are NaN.
     Returns: floats of the default width.
     Raises: ValueError for another method or policy; NotImplementedError for "omit" and "raise".
 
@@ -139,10 +139,10 @@ def sem(a: ArrayLike, axis: int | None = 0, ddof: int = 1, nan_policy: str = "pr
     """The standard error of the mean along an axis: the deviation over the root of the count.
 
     Args:
-      axis: None takes all elements.
-      ddof: what is taken from the count in the variance.
-      nan_policy: "propagate", or "omit" to leave NaN out.
-      keepdims: leave the axis in the result with size 1.
+      axis: the axis; None for all elements.
+      ddof: a number that is subtracted from the count in the variance.
+      nan_policy: "propagate", or "omit" to leave NaNs out.
+      keepdims: whether the axis stays in the result with size 1.
     Raises: ValueError for another policy; NotImplementedError for "raise".
 
     >>> stats.sem(jnp.array([1., 2., 3.]))
