@@ -202,7 +202,8 @@ def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, 
         `d`, whose real part is used) only the values are available.
       eigvals_only: whether to return only the values.
       select: "a" for all, "i" for those with numbers in `select_range`, both ends included.
-      tol, key: not used; they allow errors of this size and random starts of an iteration.
+      tol: not used; it would allow errors of this size.
+      key: not used; it would be the source of random starts of an iteration.
     Raises: ValueError for another `select` and ranges that are empty or outside; TypeError where
       sizes or dtypes do not match; NotImplementedError for "v", and complex vectors.
     Source: `scipy.linalg.eigh_tridiagonal`.
