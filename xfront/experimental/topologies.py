@@ -89,8 +89,8 @@ def make_mesh(topo: TopologyDescription, mesh_shape: Sequence[int], axis_names: 
       NotImplementedError for `contiguous_submeshes`.
 
     >>> here = topologies.TopologyDescription(xfront.devices()[:1])
-    >>> topologies.make_mesh(here, (1,), ("rows",)).shape
-    OrderedDict([('rows', 1)])
+    >>> topologies.make_mesh(here, (1,), ("rows",)).axis_names
+    ('rows',)
     """
     only("make_mesh", False, "devices always keep their own order",
          contiguous_submeshes=contiguous_submeshes)

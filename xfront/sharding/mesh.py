@@ -188,8 +188,8 @@ class Mesh(_Axes):
     mesh that are given to `jit` and `with_sharding_constraint` belong to it; `set_mesh` does more.
 
     >>> mesh = xfront.sharding.Mesh(np.array(xfront.devices()[:1]), ("data",))
-    >>> mesh.shape, mesh.size
-    (OrderedDict([('data', 1)]), 1)
+    >>> mesh.shape["data"], mesh.size
+    (1, 1)
     """
 
     __slots__ = ("__weakref__", "_abstract", "_entered", "_internal_device_list", "axes",
