@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import scipy.signal as expected
@@ -141,3 +142,26 @@ def test_complex_signals_have_both_sides() -> None:
 def test_a_function_takes_trends_away() -> None:
     got = signal.welch(ROW, nperseg=8, detrend=lambda x: x - jnp.mean(x, -1, keepdims=True))[1]
     np.testing.assert_allclose(got, expected.welch(ROW, nperseg=8)[1], rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_spectra_of_narrow_floats_are_computed_in_32_bits(dtype: type) -> None:
+    x = ROW[0].astype(dtype)
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(signal.csd(x, ROW[1].astype(np.float32), nperseg=8)[1],
+                               expected.csd(wide, ROW[1], nperseg=8)[1], atol=1e-5)
+    np.testing.assert_allclose(signal.stft(x, nperseg=8)[2], expected.stft(wide, nperseg=8)[2],
+                               atol=1e-5)
+
+
+def test_signals_without_elements_have_spectra_without_elements() -> None:
+    nothing, row = np.zeros((2, 0)), ROW[0]
+    for name, args in (("welch", (nothing,)), ("csd", (nothing, row)), ("stft", (nothing,))):
+        for got, wanted in zip(getattr(signal, name)(*args), getattr(expected, name)(*args),
+                               strict=True):
+            assert got.shape == wanted.shape, name
+    assert signal.csd(nothing, row)[1].dtype == np.complex64
+
+
+def test_times_are_not_weak() -> None:
+    assert not signal.istft(np.ones((5, 3), np.complex64))[0].aval.weak_type

@@ -49,6 +49,13 @@ def _inexact(name: str, x: Any) -> Any:
     return x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(float)
 
 
+def _signal(name: str, x: Any, axis: int) -> Any:
+    """A signal along its last axis, of 32 bits at least, in which its spectra are computed."""
+    x = _inexact(name, x)
+    wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
+    return jnp.moveaxis(wide, normalize_axis(name, axis, x.ndim), -1)
+
+
 # --- trends ---------------------------------------------------------------------------------
 
 @front_door
@@ -189,8 +196,10 @@ def csd(x: ArrayLike, y: ArrayLike | None, fs: ArrayLike = 1.0,
         raise ValueError(f"{name}: scaling must be 'density' or 'spectrum', got {scaling!r}")
     if average not in ("mean", "median"):
         raise ValueError(f"{name}: average must be 'median' or 'mean', got {average!r}")
-    first = jnp.moveaxis(_inexact(name, x), axis, -1)
-    second = first if y is None or y is x else jnp.moveaxis(_inexact(name, y), axis, -1)
+    first = _signal(name, x, axis)
+    second = first if y is None or y is x else _signal(name, y, axis)
+    if not first.size or not second.size:
+        return _of_nothing(first, second, axis)
     n = max(first.shape[-1], second.shape[-1])
     same = second is first
     first = _filled(first, n)
@@ -200,7 +209,7 @@ def csd(x: ArrayLike, y: ArrayLike | None, fs: ArrayLike = 1.0,
     left = segments.transforms(first, detrend, onesided)
     right = left if same else segments.transforms(second, detrend, onesided)
     power = jnp.conj(left) * right
-    w = segments.weights(first.dtype)
+    w = segments.weights(power.dtype)
     power = power / (fs * jnp.sum(w * w) if scaling == "density" else jnp.square(jnp.sum(w)))
     if onesided:
         points = segments.points
@@ -217,6 +226,14 @@ def csd(x: ArrayLike, y: ArrayLike | None, fs: ArrayLike = 1.0,
     if same:
         made = jnp.real(made)
     return segments.frequencies(fs, onesided), jnp.moveaxis(made, -1, axis)
+
+
+def _of_nothing(first: Any, second: Any, axis: int) -> tuple[Any, Any]:
+    """Frequencies and spectral density where a signal is empty: both have no elements."""
+    size = min(first.shape[-1], second.shape[-1])
+    shape = (*jnp.broadcast_shapes(first.shape[:-1], second.shape[:-1]), size)
+    made = jnp.zeros(shape, jnp.result_type(first, second, *[] if first is second else [1j]))
+    return jnp.moveaxis(made.real, -1, axis), jnp.moveaxis(made, -1, axis)
 
 
 def _filled(x: Any, n: int) -> Any:
@@ -280,7 +297,10 @@ def stft(x: ArrayLike, fs: ArrayLike = 1.0, window: str | ArrayLike | tuple[Any,
     >>> frequencies, times, spectra.shape
     (Array([0., 1., 2.], dtype=float32), Array([0. , 0.5, 1. , 1.5, 2. ], dtype=float32), (3, 5))
     """
-    signal = jnp.moveaxis(_inexact("stft", x), axis, -1)
+    signal = _signal("stft", x, axis)
+    if not signal.size:
+        nothing = jnp.moveaxis(signal, -1, axis)
+        return nothing.real, nothing.real, nothing.astype(jnp.result_type(nothing, 1j))
     segments = _Segments("stft", signal.shape[-1], window, nperseg, noverlap, nfft)
     size, step = segments.size, segments.step
     signal = _extended("stft", signal, size // 2, boundary)
@@ -343,7 +363,7 @@ def istft(Zxx: ArrayLike, fs: ArrayLike = 1.0, window: str | ArrayLike | tuple[A
     if boundary:
         half = segments.size // 2
         made = made[..., half:length - half]
-    times = jnp.arange(made.shape[-1]) / fs
+    times = jnp.arange(made.shape[-1], dtype=float) / fs
     if made.ndim > 1:                              # time takes its place among the other axes
         made = jnp.moveaxis(made, -1, columns - (rows < columns))
     return times, made
