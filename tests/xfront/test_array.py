@@ -179,6 +179,8 @@ def test_lengths_hashes_and_assignment_are_refused() -> None:
         len(s)
     with pytest.raises(TypeError, match="0-d"):
         iter(s)
+    with pytest.raises(TypeError, match="0-d"):
+        reversed(s)
     with pytest.raises(TypeError, match="unhashable"):
         hash(x)
     with pytest.raises(TypeError, match=r"x\.at\[index\]\.set"):

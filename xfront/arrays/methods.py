@@ -201,6 +201,8 @@ def _contains(x: ArrayImpl, key: Any) -> bool:
 
 
 def _reversed(x: ArrayImpl) -> Iterator[ArrayImpl]:
+    if not x.aval.shape:
+        raise TypeError("reversed() of a 0-d array: it has no axes")
     return iter(x[::-1])
 
 

@@ -146,9 +146,8 @@ def _rpow(x: Any, y: Any, mod: None = None) -> Any:
 def _round(x: Any, ndigits: int | None = None) -> Any:
     """Elements rounded to `ndigits` decimals; rounded to integers where that is None."""
     made = jnp.round(x, ndigits or 0)
-    if ndigits is None and made.dtype.kind == "f":
-        return made.astype(int)
-    return made
+    whole = ndigits is None and made.dtype != bool and not jnp.iscomplexobj(made)
+    return made.astype(int) if whole else made
 
 
 def operators() -> tuple[dict[str, Any], dict[str, Any]]:

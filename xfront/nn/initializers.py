@@ -178,6 +178,8 @@ def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes
                               for axes in (in_axis, out_axis, batch_axis)]
     n_in = math.prod(shape[a] for a in inputs)
     n_out = math.prod(shape[a] for a in outputs)
+    if not math.prod(shape):
+        return 1, 1              # of weights without elements
     field = math.prod(shape) / (n_in * n_out * math.prod(shape[a] for a in batch))
     return n_in * field, n_out * field
 
@@ -314,7 +316,7 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike |
         if len(shape) < 2:
             raise ValueError(f"orthogonal: the shape must have at least two axes, got {shape}")
         columns = shape[column_axis]
-        rows = math.prod(shape) // columns
+        rows = math.prod(shape) // max(columns, 1)
         wide = (rows, columns) if rows > columns else (columns, rows)
         q, r = qr(random.normal(key, wide, kind))
         n = min(wide)

@@ -13,8 +13,10 @@ from xfront_ir import ops
 from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import by_name, eager
 from ..arrays.operands import (
+    array_like,
     convert,
     default_int,
+    ir_dtype,
     operand,
     promote_inexact,
     together,
@@ -286,6 +288,9 @@ def divmod(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
 def power(x: ArrayLike, y: ArrayLike, /) -> Array:
     """x to the power y; a Python int y becomes a fixed number of multiplications.
 
+    A Python float or complex x to the power of an integer array gives the default dtype of its
+    kind, which is not weak.
+
     Raises: TypeError for an integer x and a negative Python int y.
     Source: `numpy.power`.
 
@@ -315,9 +320,11 @@ def integer_power(x: Any, n: int) -> Any:
 
 @binary(ops.pow, INEXACT)
 def _power(x: Any, y: Any) -> Any:
+    exponent, weak = ir_dtype(array_like("power", y))
     x, y = together("power", x, y)
     if x.value.type.dtype.is_inexact:
-        return emit(ops.pow, x, y)
+        made = emit(ops.pow, x, y)
+        return made if weak or not exponent.is_integer else convert(made, made.value.type.dtype)
     return _repeated(arithmetic(x), arithmetic(y))
 
 

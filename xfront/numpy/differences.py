@@ -220,8 +220,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     Array(8., dtype=float32)
     """
     if x is None:
-        (y,) = promote_inexact("trapezoid", y)
-        step: Any = convert(operand("trapezoid", dx), y.value.type.dtype)
+        y, step = promote_inexact("trapezoid", *promote_inexact("trapezoid", y), dx)
         y = moveaxis(y, axis, -1)
     else:
         y, x = promote_inexact("trapezoid", y, x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -244,6 +245,22 @@ def test_sparsify() -> None:
         M, D, dimension_numbers=(((0,), (1,)), ((), ())))),
     (TypeError, "grad", lambda: jax.grad(lambda m: m.sum())(M)),
     (TypeError, "BCOO", lambda: jnp.sin(M)),
+    *[(TypeError, f"expected a BCOO.*{how}", functools.partial(call, x)) for x, how in (
+        (D, "fromdense"), (sparse.BCSR.fromdense(D), "to_bcoo")) for call in (
+        sparse.bcoo_todense, sparse.bcoo_sort_indices, sparse.bcoo_sum_duplicates,
+        lambda x: sparse.bcoo_extract(x, D), lambda x: sparse.bcoo_multiply_dense(x, D),
+        lambda x: sparse.bcoo_multiply_sparse(M, x), lambda x: sparse.bcoo_reduce_sum(x, axes=[0]),
+        lambda x: sparse.bcoo_update_layout(x, n_batch=1), lambda x: sparse.bcoo_rev(x, [0]),
+        lambda x: sparse.bcoo_transpose(x, permutation=(1, 0)),
+        lambda x: sparse.bcoo_squeeze(x, dimensions=()),
+        lambda x: sparse.bcoo_reshape(x, new_sizes=(6,)),
+        lambda x: sparse.bcoo_broadcast_in_dim(x, shape=D.shape, broadcast_dimensions=(0, 1)),
+        lambda x: sparse.bcoo_slice(x, start_indices=(0, 0), limit_indices=(1, 1)),
+        lambda x: sparse.bcoo_dynamic_slice(x, (0, 0), (1, 1)))],
+    *[(TypeError, "expected a BCSR", functools.partial(call, M)) for call in (
+        sparse.bcsr_todense, sparse.bcsr_sum_duplicates,
+        lambda x: sparse.bcsr_concatenate([x], dimension=0),
+        lambda x: sparse.bcsr_broadcast_in_dim(x, shape=D.shape, broadcast_dimensions=(0, 1)))],
 ])
 def test_what_is_refused(kind: type, match: str, call: Callable[[], Any]) -> None:
     with pytest.raises(kind, match=match):
@@ -261,3 +278,18 @@ def test_maps_over_other_axes_than_the_first_batch_are_refused() -> None:
             jax.vmap(lambda m: m.data.sum(), in_axes=axis)(mat)
     with pytest.raises(ValueError, match="first batch axis"):
         jax.vmap(lambda x: sparse.BCOO.fromdense(x, nse=4), out_axes=1)(CUBE)
+
+
+@pytest.mark.parametrize("mat", [M, sparse.BCOO.fromdense(D, n_dense=1), sparse.BCSR.fromdense(D)])
+@pytest.mark.parametrize("part", [lambda m: m.todense(), lambda m: m.sum(), lambda m: m @ V])
+def test_maps_over_arrays_without_batch_axes_are_refused(mat: Any, part: Callable) -> None:
+    with pytest.raises(ValueError, match="n_batch=1|sizes"):
+        jax.vmap(part)(mat)
+
+
+def test_dense_operands_of_products_are_of_the_default_dtype() -> None:
+    numbers = (((1,), (0,)), ((), ()))
+    made = sparse.bcoo_dot_general(M, np.ones((3, 2)), dimension_numbers=numbers)
+    same(made, D @ np.ones((3, 2)))
+    made = sparse.bcoo_dot_general(np.ones((4, 2)), M, dimension_numbers=numbers)
+    same(made, np.ones((4, 2)) @ D)

@@ -240,3 +240,12 @@ def test_complex_softplus_no_elements_and_no_classes() -> None:
 def test_initializers_take_a_number_for_a_shape(make):
     key = jax.random.key(0)
     np.testing.assert_array_equal(make(key, 3), make(key, (3,)))
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 3)])
+def test_weights_without_elements_are_initialized(shape: tuple[int, ...]) -> None:
+    key = xfront.random.key(0)
+    assert nn.initializers.glorot_normal()(key, shape).shape == shape
+    assert nn.initializers.orthogonal(column_axis=0)(key, shape).shape == shape
+    spread = nn.initializers.variance_scaling(1.0, "fan_geo_avg", "uniform")
+    assert spread(key, shape).shape == shape

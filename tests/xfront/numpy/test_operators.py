@@ -55,7 +55,8 @@ def test_reflected_and_bitwise_operators():
     assert abs(i).tolist() == abs(I).tolist() and (+i).tolist() == I.tolist()
     assert [v.tolist() for v in divmod(i, 2)] == [v.tolist() for v in divmod(I, 2)]
     assert round(jnp.asarray(F), 1).tolist() == np.round(F, 1).tolist()
-    assert round(jnp.float32(2.5)).dtype == np.int32
+    for dtype in ("float32", "bfloat16", "float16", "int8", "uint16"):
+        assert round(jnp.asarray([2, 3], dtype)).dtype == np.int32, dtype
 
 
 @pytest.mark.parametrize("foreign", [[1], "s", None, object(), {}])

@@ -202,3 +202,11 @@ def test_a_difference_of_sets_has_the_dtype_of_the_first() -> None:
     with pytest.raises(OverflowError):
         jnp.searchsorted(np.arange(3), 2 ** 40)
     assert jnp.bincount(np.array([True, False, True])).tolist() == [1, 2]
+
+
+def test_trapezoid_promotes_samples_and_distance() -> None:
+    y = np.array([1, 2, 4], np.float32)
+    np.testing.assert_allclose(jnp.trapezoid(y, dx=1j), np.trapezoid(y, dx=1j))
+    assert jnp.trapezoid(y.astype(np.float16), dx=np.float32(2)).dtype == np.float32
+    made = jnp.trapezoid(np.arange(3), dx=2)
+    assert (made.dtype, made.weak_type) == (np.float32, False)

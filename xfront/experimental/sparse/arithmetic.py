@@ -17,6 +17,7 @@ from .coordinates import (
     bcoo_todense,
     bcoo_update_layout,
     chosen,
+    expect_kind,
     gathered,
     grouped,
     inside,
@@ -93,6 +94,7 @@ def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> Any:
     >>> sparse.bcoo_multiply_dense(mat, jnp.array([4., 5., 6.]))
     Array([10., 18.], dtype=float32)
     """
+    expect_kind("bcoo_multiply_dense", BCOO, sp_mat)
     return _with_dense(sp_mat, v, jnp.multiply)
 
 
@@ -138,6 +140,7 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     >>> sparse.bcoo_multiply_sparse(lhs, rhs).todense()
     Array([ 0., 10.,  0.], dtype=float32)
     """
+    expect_kind("bcoo_multiply_sparse", BCOO, lhs, rhs)
     if lhs.shape != rhs.shape:
         raise ValueError(f"bcoo_multiply_sparse: shapes must agree, got {lhs.shape} and "
                          f"{rhs.shape}")
@@ -178,6 +181,7 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     >>> sparse.bcoo_reduce_sum(mat, axes=(0,)).todense()
     Array([3., 6.], dtype=float32)
     """
+    expect_kind("bcoo_reduce_sum", BCOO, mat)
     return _reduced(mat, normalize_axes("bcoo_reduce_sum", tuple(axes), mat.ndim))
 
 

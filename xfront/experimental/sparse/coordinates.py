@@ -94,7 +94,7 @@ class JAXSparse:
         name = type(self).__name__
         try:
             own: Any = self._layout()
-        except AttributeError:                   # the leaves of the tree are not arrays
+        except (AttributeError, ValueError):     # the leaves of the tree are not such arrays
             return f"{name}(<invalid>)"
         parts = [f"{self.dtype}{list(self.shape)}", f"nse={self.nse}"]
         parts += [f"{k}={v}" for k, v in (("n_batch", own.n_batch), ("n_dense", own.n_dense)) if v]
@@ -239,6 +239,8 @@ class BCOO(JAXSparse):
                    doc="How many elements are stored, in each batch element.")
 
     def _layout(self) -> Layout:
+        if self.n_batch < 0:
+            raise without_batches("BCOO", self.indices)
         return Layout(self.n_batch, self.n_sparse, self.n_dense)
 
     def _bcoo(self) -> BCOO:
@@ -313,6 +315,12 @@ def check_batches(kind: str, axes: Sequence[int | None]) -> None:
         raise ValueError(f"vmap of a {kind} can only map its first batch axis, axis 0 of its "
                          f"arrays, or none, got axes {tuple(axes)}; move the axis to the front and "
                          "make it a batch axis with n_batch=1")
+
+
+def without_batches(kind: str, indices: Any) -> ValueError:
+    """The error for a part of an array that is left where vmap took another axis than a batch."""
+    return ValueError(f"{kind}: indices of shape {indices.shape} have too few axes. vmap maps the "
+                      "first batch axis of a sparse array: write the array with n_batch=1")
 
 
 def _mapped_shape(shape: Shape, of_data: Shape, n_batch: int, ndim: int) -> Shape:
@@ -416,6 +424,15 @@ def known(name: str, x: Any, what: str) -> int:
     return int(x)
 
 
+def expect_kind(name: str, kind: type, *mats: Any) -> None:
+    """Refuse what is no sparse array of this kind. Raises: TypeError."""
+    for mat in mats:
+        if not isinstance(mat, kind):
+            how = "x.to_bcoo()" if hasattr(mat, "to_bcoo") else f"{kind.__name__}.fromdense(x)"
+            raise TypeError(f"{name}: expected a {kind.__name__}, got x of type "
+                            f"{type(mat).__name__}; write {how}")
+
+
 # --- construction and back ------------------------------------------------------------------------
 
 def bcoo_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0,
@@ -482,6 +499,7 @@ def bcoo_todense(mat: BCOO) -> Any:
     >>> sparse.bcoo_todense(mat)
     Array([0., 5., 0.], dtype=float32)
     """
+    expect_kind("bcoo_todense", BCOO, mat)
     return _todense(mat)
 
 
@@ -507,6 +525,7 @@ def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) ->
     >>> sparse.bcoo_extract(mat, jnp.array([4., 5., 6.])).data
     Array([5., 6.], dtype=float32)
     """
+    expect_kind("bcoo_extract", BCOO, sparr)
     arr = jnp.asarray(arr)
     if arr.shape != sparr.shape:
         raise ValueError(f"bcoo_extract: both arrays must have the same shape, got {sparr.shape} "
@@ -539,6 +558,7 @@ def bcoo_sort_indices(mat: BCOO) -> BCOO:
     >>> sparse.bcoo_sort_indices(mat).data
     Array([2., 3.], dtype=float32)
     """
+    expect_kind("bcoo_sort_indices", BCOO, mat)
     data, indices = _sorted(mat)
     return BCOO((data, indices), shape=mat.shape, indices_sorted=True,
                 unique_indices=mat.unique_indices)
@@ -566,6 +586,7 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
     >>> sparse.bcoo_sum_duplicates(mat).data
     Array([5.], dtype=float32)
     """
+    expect_kind("bcoo_sum_duplicates", BCOO, mat)
     return _sum_duplicates(mat, nse, False)
 
 
@@ -630,6 +651,7 @@ def bcoo_update_layout(mat: BCOO, *, n_batch: int | None = None, n_dense: int | 
     >>> sparse.bcoo_update_layout(mat, n_batch=1, on_inefficient=None)
     BCOO(float32[2, 2], nse=2, n_batch=1)
     """
+    expect_kind("bcoo_update_layout", BCOO, mat)
     if on_inefficient not in ("error", "warn", None):
         raise ValueError("on_inefficient should be 'error', 'warn', or None; got "
                          f"{on_inefficient!r}")

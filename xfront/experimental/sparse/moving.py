@@ -20,6 +20,7 @@ from .coordinates import (
     bcoo_sum_duplicates,
     bcoo_update_layout,
     chosen,
+    expect_kind,
     inside,
     padded,
     whole,
@@ -46,6 +47,7 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     Array([[0., 3.],
            [2., 4.]], dtype=float32)
     """
+    expect_kind("bcoo_transpose", BCOO, mat)
     order = tuple([a + mat.ndim if a < 0 else a for a in _ints(permutation, "permutation")])
     if sorted(order) != list(range(mat.ndim)):
         raise ValueError(f"bcoo_transpose: permutation must be a permutation of the {mat.ndim} "
@@ -77,6 +79,7 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
     >>> sparse.bcoo_squeeze(mat, dimensions=(0,)).todense()
     Array([0., 2.], dtype=float32)
     """
+    expect_kind("bcoo_squeeze", BCOO, arr)
     axes = normalize_axes("bcoo_squeeze", _ints(dimensions, "dimensions"), arr.ndim)
     if any(arr.shape[a] != 1 for a in axes):
         raise ValueError(f"bcoo_squeeze: axes {axes} of {arr.shape} must have size 1")
@@ -106,6 +109,7 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
     >>> sparse.bcoo_rev(mat, dimensions=(0,)).todense()
     Array([3., 2., 0.], dtype=float32)
     """
+    expect_kind("bcoo_rev", BCOO, operand)
     axes = normalize_axes("bcoo_rev", _ints(dimensions, "dimensions"), operand.ndim)
     return _reversed(operand, tuple(axes))
 
@@ -145,6 +149,7 @@ def bcoo_broadcast_in_dim(mat: BCOO, *, shape: Sequence[int],
     Array([[1., 0.],
            [1., 0.]], dtype=float32)
     """
+    expect_kind("bcoo_broadcast_in_dim", BCOO, mat)
     at_home("bcoo_broadcast_in_dim", sharding, "sharding")
     shape, dims = _ints(shape, "shape"), _ints(broadcast_dimensions, "broadcast_dimensions")
     fits = len(dims) == mat.ndim and list(dims) == sorted(set(dims)) and all(
@@ -292,6 +297,7 @@ def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[in
     >>> sparse.bcoo_reshape(mat, new_sizes=(4,)).todense()
     Array([0., 2., 3., 4.], dtype=float32)
     """
+    expect_kind("bcoo_reshape", BCOO, mat)
     at_home("bcoo_reshape", sharding, "sharding")
     sizes = _ints(new_sizes, "new_sizes")
     if math.prod(sizes) != mat.size or min(sizes, default=0) < 0:
@@ -368,6 +374,7 @@ def bcoo_slice(mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequen
     >>> sparse.bcoo_slice(mat, start_indices=[1], limit_indices=[4], strides=[2]).todense()
     Array([2., 4.], dtype=float32)
     """
+    expect_kind("bcoo_slice", BCOO, mat)
     starts, limits = _ints(start_indices, "start_indices"), _ints(limit_indices, "limit_indices")
     steps = (1,) * mat.ndim if strides is None else _ints(strides, "strides")
     if not len(starts) == len(limits) == len(steps) == mat.ndim:
@@ -416,6 +423,7 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
     >>> sparse.bcoo_dynamic_slice(mat, [1], [2]).todense()
     Array([2., 3.], dtype=float32)
     """
+    expect_kind("bcoo_dynamic_slice", BCOO, mat)
     sizes = _ints(slice_sizes, "slice_sizes")
     starts = [jnp.asarray(x) for x in start_indices]
     if not len(starts) == len(sizes) == mat.ndim or any(x.ndim for x in starts):

@@ -82,6 +82,7 @@ def bcoo_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: A
     at_home("bcoo_dot_general", out_sharding)
     (lc, rc), (lb, rb) = dimension_numbers
     numbers = ((tuple(lc), tuple(rc)), (tuple(lb), tuple(rb)))
+    lhs, rhs = [x if isinstance(x, BCOO) else jnp.asarray(x) for x in (lhs, rhs)]
     _check(lhs, rhs, numbers)
     kind = None if preferred_element_type is None else np.dtype(preferred_element_type).name
     if isinstance(lhs, BCOO) and isinstance(rhs, BCOO):
@@ -90,9 +91,9 @@ def bcoo_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: A
         most = math.prod(own.parts(made.shape)[1])
         return bcoo_sum_duplicates(made, nse=most) if most < made.nse else made
     if isinstance(lhs, BCOO):
-        return _sparse_dense(lhs, jnp.asarray(rhs), numbers, precision, kind)
+        return _sparse_dense(lhs, rhs, numbers, precision, kind)
     if isinstance(rhs, BCOO):
-        return _dense_sparse(jnp.asarray(lhs), rhs, numbers, precision, kind)
+        return _dense_sparse(lhs, rhs, numbers, precision, kind)
     return dot_general(lhs, rhs, numbers, precision, preferred_element_type)
 
 

@@ -21,9 +21,11 @@ from .coordinates import (
     bcoo_fromdense,
     bcoo_sort_indices,
     check_batches,
+    expect_kind,
     over_batches,
     padded,
     whole,
+    without_batches,
 )
 from .moving import bcoo_broadcast_in_dim, bcoo_concatenate
 from .products import bcoo_dot_general
@@ -73,6 +75,8 @@ class BCSR(JAXSparse):
                    doc="How many elements are stored, in each batch element.")
 
     def _layout(self) -> Layout:
+        if self.n_batch < 0:
+            raise without_batches("BCSR", self.indices)
         return Layout(self.n_batch, 2, self.n_dense)
 
     def _bcoo(self) -> BCOO:
@@ -189,6 +193,7 @@ def bcsr_todense(mat: BCSR) -> Any:
     >>> sparse.bcsr_todense(sparse.BCSR(parts, shape=(1, 2)))
     Array([[0., 5.]], dtype=float32)
     """
+    expect_kind("bcsr_todense", BCSR, mat)
     return mat.todense()
 
 
@@ -214,6 +219,7 @@ def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
     >>> sparse.bcsr_sum_duplicates(sparse.BCSR(parts, shape=(1, 2))).data
     Array([5.], dtype=float32)
     """
+    expect_kind("bcsr_sum_duplicates", BCSR, mat)
     return mat.sum_duplicates(nse, remove_zeros=False)
 
 
@@ -226,6 +232,7 @@ def bcsr_broadcast_in_dim(mat: BCSR, *, shape: Sequence[int], broadcast_dimensio
     Array([[0., 2.],
            [0., 2.]], dtype=float32)
     """
+    expect_kind("bcsr_broadcast_in_dim", BCSR, mat)
     return BCSR.from_bcoo(bcoo_broadcast_in_dim(
         mat.to_bcoo(), shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=sharding))
 
@@ -238,6 +245,7 @@ def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
     Array([[0., 2.],
            [0., 2.]], dtype=float32)
     """
+    expect_kind("bcsr_concatenate", BCSR, *operands)
     return BCSR.from_bcoo(bcoo_concatenate([x.to_bcoo() for x in operands], dimension=dimension))
 
 
