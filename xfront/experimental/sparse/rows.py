@@ -118,6 +118,7 @@ class BCSR(JAXSparse):
 
     def to_bcoo(self) -> BCOO:
         """The same array as BCOO."""
+        self._layout()                           # refuses what vmap leaves without batch axes
         return BCOO(_by_coordinates(self), shape=self.shape, indices_sorted=self.indices_sorted,
                     unique_indices=self.unique_indices)
 
