@@ -98,7 +98,10 @@ def _chebyshev(t: Term, coefficients: Sequence[float]) -> Term:
 def _bessel_i0e(x: Term) -> Term:
     size = abs(x)
     near = _chebyshev(size * 0.25 - 1.0, _I0E_NEAR)
-    far = _chebyshev(16.0 / where(size > 8.0, size, 8.0) - 1.0, _I0E_FAR) * ops.sqrt(1.0 / size)
+    root = ops.rsqrt(size)
+    if x.dtype is dtypes.f32:                    # XLA's rsqrt has no vectors on a CPU
+        root = ops.sqrt(1.0 / size)
+    far = _chebyshev(16.0 / where(size > 8.0, size, 8.0) - 1.0, _I0E_FAR) * root
     return where(size > 8.0, far, near)
 
 

@@ -11,7 +11,7 @@ import math
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
-from xfront_ir import ops
+from xfront_ir import dtypes, ops
 
 from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
@@ -496,14 +496,19 @@ def _factored(x: Tracer) -> tuple[Tracer, Tracer]:
 
 @eager
 def det(a: ArrayLike) -> Array:
-    """Determinants of square matrices. Raises: ValueError where they are not square.
+    """Determinants of square matrices; those of narrow floats are computed in float32.
 
+    Raises: ValueError where they are not square.
     Source: `numpy.linalg.det`.
 
     >>> jnp.linalg.det(jnp.array([[2., 1.], [1., 3.]]))
     Array(5., dtype=float32)
     """
-    x = matrices("det", a, square=True)
+    (x,) = promote_inexact("det", a)
+    dtype = x.value.type.dtype
+    if dtype.bits < 32:
+        return convert(as_tracer(det(convert(x, dtypes.f32))), dtype)
+    x = lax.matrices("det", x, square=True)
     n = x.shape[-1]
     if 1 <= n <= 3:
         return _small(x, tuple(range(n)), tuple(range(n)))

@@ -82,7 +82,7 @@ def rint(x: ArrayLike) -> Array:
     Array([0., 2., 2.], dtype=float32)
     """
     x = operand("rint", x)
-    return _half_even(x if x.value.type.dtype.is_inexact else convert(x, default_float(), x.weak))
+    return _half_even(x if x.value.type.dtype.is_inexact else convert(x, default_float()))
 
 
 @eager(static=("decimals",))

@@ -81,6 +81,14 @@ def test_eig(x: np.ndarray) -> None:
     _close(_h(left) @ x, np.asarray(w)[..., :, None] * _h(left))
 
 
+@pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16])
+def test_determinants_of_narrow_floats(dtype) -> None:
+    for x in (SQUARE, SQUARE[:, :2, :2]):
+        narrow = jnp.asarray(x / 4, dtype)
+        assert linalg.det(narrow).dtype == dtype
+        _close(linalg.det(narrow), np.linalg.det(np.asarray(narrow, np.float64)), 2e-2)
+
+
 @pytest.mark.parametrize("x", [SQUARE, COMPLEX])
 def test_solutions(x: np.ndarray) -> None:
     b = RNG.normal(size=(4, 2)).astype(np.float32)

@@ -5,6 +5,7 @@ import pytest
 import scipy.special as sp
 
 import xfront
+import xfront.numpy as jnp
 from xfront.scipy import special
 
 X = np.array([-12.0, -5.5, -2.3, -0.5, 0.3, 1.0, 2.5, 6.0], np.float32)
@@ -115,3 +116,23 @@ def test_which_results_of_python_numbers_are_weak():
     for name, n in (weak | others).items():
         assert getattr(special, name)(*[0.5] * n).weak_type is (name in weak), name
     assert [x.weak_type for x in (*special.sici(0.5), *special.fresnel(0.5))] == [False] * 4
+
+
+@pytest.mark.parametrize(("name", "point", "slopes"), [
+    ("entr", (np.inf,), (-np.inf,)), ("entr", (0.0,), (np.inf,)), ("entr", (2.0,), (-1.6931472,)),
+    ("rel_entr", (np.inf, 2.0), (np.inf, -np.inf)), ("rel_entr", (3e38, 3e38), (1.0, -1.0)),
+    ("kl_div", (np.inf, 2.0), (np.inf, -np.inf)), ("kl_div", (3.0, 2.0), (np.log(1.5), -0.5)),
+    ("poch", (1.0, np.inf), (np.inf, np.inf)), ("poch", (3e38, 1.0), (1.0, np.inf))])
+def test_slopes_at_infinity(name, point, slopes) -> None:
+    f = getattr(special, name)
+    found = xfront.grad(f, tuple(range(len(point))))(*map(jnp.float32, point))
+    np.testing.assert_allclose(found, slopes, rtol=3e-6)
+
+
+def test_log_ndtr_far_out() -> None:
+    x = jnp.array([-np.inf, -1e30, -1e4, -30.0, 9.0, 13.0, 100.0, np.inf, np.nan])
+    wanted = [-np.inf, -np.inf, -5e7, -454.321243, -1.12858841e-19, -6.11716440e-39, 0, 0, np.nan]
+    np.testing.assert_allclose(special.log_ndtr(x), wanted, rtol=1e-6, atol=1e-37)
+    slopes = xfront.vmap(xfront.grad(special.log_ndtr))(x[1:-1])
+    np.testing.assert_allclose(slopes[1:], [1e4, 30.033259, 1.02797736e-18, 8e-38, 0, 0],
+                               rtol=1e-5, atol=1e-37)

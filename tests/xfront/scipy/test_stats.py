@@ -355,3 +355,10 @@ def test_gaussian_kde_of_numbers():
 def test_what_gaussian_kde_refuses(error, call):
     with pytest.raises(error):
         call()
+
+
+def test_what_is_weak_of_numbers():
+    assert stats.norm.pdf(0.5).weak_type and stats.norm.logpdf(0.5).weak_type
+    for name in ("cdf", "sf", "logcdf", "logsf", "ppf", "isf"):
+        assert not getattr(stats.norm, name)(0.5).weak_type, name
+    assert jnp.rint(2.0).weak_type and not jnp.rint(2).weak_type

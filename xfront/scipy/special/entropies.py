@@ -10,9 +10,11 @@ from xfront_ir import ops
 
 from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
+from ...numpy import where
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
 from ...tracing.trace import emit
-from .parts import real, together
+from ...tracing.tracer import as_tracer
+from .parts import real, together, with_slopes
 
 
 @eager
@@ -61,13 +63,23 @@ def entr(x: ArrayLike) -> Array:
     >>> special.entr(jnp.array([0.5, 1.]))
     Array([ 0.347, -0.   ], dtype=float32)
     """
-    x = real("entr", x)
-    inside = compare(ops.gt, x, 0)
-    safe = choose(inside, x, 1.0)
-    made = emit(ops.neg, mul(safe, emit(ops.log, safe)))
-    end = emit(ops.sqrt, choose(compare(ops.eq, x, 0), emit(ops.abs, x), 1.0))   # has slope inf
-    end = choose(compare(ops.eq, x, 0), end, choose(compare(ops.lt, x, 0), -np.inf, np.nan))
-    return choose(inside, made, end)
+    return as_tracer(_entr(real("entr", x)))
+
+
+def _entr_body(x: Any) -> Any:
+    inside = x > 0
+    safe = where(inside, x, 1.0)
+    end = where(x == 0, 0.0, where(x < 0, -math.inf, math.nan))
+    return where(inside, -(safe * emit(ops.log, safe)), end)
+
+
+def _slope_of_entr(_: Any, x: Any) -> Any:
+    """-log(x) - 1: the derivative of the product is inf 0 at inf."""
+    inside = x >= 0
+    return where(inside, -1 - emit(ops.log, where(inside, x, 1.0)), 0.0)
+
+
+_entr = with_slopes(_entr_body, _slope_of_entr)
 
 
 @eager
@@ -77,26 +89,46 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     >>> special.rel_entr(jnp.array([1., 2.]), 1.)
     Array([0.   , 1.386], dtype=float32)
     """
-    return _rel_entr(*together("rel_entr", p, q))
+    return as_tracer(_rel_entr(*together("rel_entr", p, q)))
 
 
-def _rel_entr(p: Any, q: Any) -> Any:
-    zero = ops.and_
-    empty = emit(zero, compare(ops.eq, p, 0), compare(ops.ge, q, 0))
-    both = emit(zero, compare(ops.gt, p, 0), compare(ops.gt, q, 0))
-    safe_p, safe_q = choose(both, p, 1.0), choose(both, q, 1.0)
-    near, off = _near(safe_p, safe_q)
-    apart = sub(emit(ops.log, choose(near, 1.0, safe_p)), emit(ops.log, choose(near, 1.0, safe_q)))
-    made = mul(safe_p, choose(near, emit(ops.log1p, off), apart))
-    numbers = emit(zero, compare(ops.eq, p, p), compare(ops.eq, q, q))
-    return choose(both, made, choose(empty, 0.0, choose(numbers, np.inf, np.nan)))
+def _rel_entr_body(p: Any, q: Any) -> Any:
+    both, safe_p, safe_q = _inside(p, q)
+    end = where((p == 0) & (q >= 0), 0.0, where((p == p) & (q == q), math.inf, math.nan))
+    return where(both, safe_p * _log_of_ratio(safe_p, safe_q), end)
+
+
+def _inside(p: Any, q: Any) -> tuple[Any, Any, Any]:
+    """Whether both are positive, and both, 1 where they are not."""
+    both = (p > 0) & (q > 0)
+    return both, where(both, p, 1.0), where(both, q, 1.0)
+
+
+def _log_of_ratio(p: Any, q: Any) -> Any:
+    near, off = _near(p, q)
+    apart = emit(ops.log, where(near, 1.0, p)) - emit(ops.log, where(near, 1.0, q))
+    return where(near, emit(ops.log1p, off), apart)
+
+
+def _slope_in_p(_: Any, p: Any, q: Any) -> Any:
+    """log(p / q) + 1: the derivative of the product is inf 0 where p is inf."""
+    both, p, q = _inside(p, q)
+    return where(both, _log_of_ratio(p, q) + 1, 0.0)
+
+
+def _slope_in_q(_: Any, p: Any, q: Any) -> Any:
+    both, p, q = _inside(p, q)
+    return where(both, -p / q, 0.0)
+
+
+_rel_entr = with_slopes(_rel_entr_body, _slope_in_p, _slope_in_q)
 
 
 def _near(p: Any, q: Any) -> tuple[Any, Any]:
     """Whether positive numbers differ by less than q / 4, and then (p - q) / q, else 0."""
-    far = sub(p, q)
-    near = compare(ops.lt, emit(ops.abs, far), mul(q, 0.25))
-    return near, div(choose(near, far, 0.0), choose(near, q, 1.0))
+    far = p - q
+    near = abs(far) < q * 0.25
+    return near, where(near, far, 0.0) / where(near, q, 1.0)
 
 
 @eager
@@ -113,7 +145,7 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     for k in range(_KL_TERMS, 1, -1):
         series = add(mul(series, off), (-1) ** k / (k * (k - 1)))
     series = mul(choose(near, q, 0.0), mul(mul(off, off), series))
-    return choose(near, series, add(sub(_rel_entr(p, q), p), q))
+    return choose(near, series, add(sub(as_tracer(_rel_entr(p, q)), p), q))
 
 
 @eager

@@ -243,11 +243,14 @@ def lgamma_drop(x: Any, by: Any) -> Any:
     is_large = emit(ops.and_, is_large, emit(ops.is_finite, to))
     start, end = choose(is_large, x, _LARGE), choose(is_large, to, _LARGE)
     step = choose(is_large, by, 0.0)
-    made = sub(step, mul(sub(start, 0.5), emit(ops.log1p, div(step, start))))
+    part = div(step, start)                      # that of the largest numbers is denormal, thus 0
+    near = compare(ops.lt, emit(ops.abs, part), 1e-20)
+    log = choose(near, step, emit(ops.log1p, part))
+    made = sub(step, mul(choose(near, 1.0, sub(start, 0.5)), log))
     made = sub(made, mul(step, emit(ops.log, end)))
     made = add(made, sub(_stirling(start), _stirling(end)))
-    near = [choose(is_large, 1.0, v) for v in (x, to)]
-    return choose(is_large, made, sub(emit(ops.lgamma, near[0]), emit(ops.lgamma, near[1])))
+    small = [emit(ops.lgamma, choose(is_large, 1.0, v)) for v in (x, to)]
+    return choose(is_large, made, sub(*small))
 
 
 def _stirling(x: Any) -> Any:
@@ -281,7 +284,8 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
     """
     z, m = together("poch", z, m)
     raised = emit(ops.exp, emit(ops.neg, lgamma_drop(z, m)))
-    made = mul(raised, mul(gammasgn_of(add(z, m)), gammasgn_of(z)))
+    sign = emit(ops.stop_gradient, mul(gammasgn_of(add(z, m)), gammasgn_of(z)))
+    made = mul(raised, sign)
     nothing = emit(ops.and_, compare(ops.eq, m, 0), compare(ops.ne, made, 1))
     # 1 at a pole; elsewhere 1 with its derivative
     return strong(as_tracer(choose(nothing, 1.0, made)))

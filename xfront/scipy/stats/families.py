@@ -142,8 +142,9 @@ class Family:
         called = f"{self.name}.{name}"
 
         def whole(*given: Any) -> Any:
-            made, narrow, weak = wide(called, *given)
-            return convert(compute(*made), narrow, weak)
+            operands, narrow, weak = wide(called, *given)
+            made = compute(*operands)
+            return convert(made, narrow, weak and made.weak)
 
         names = (first, *self.shapes, *self.placed)
         body = _taking(len(names), whole)

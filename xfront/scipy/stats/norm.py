@@ -5,6 +5,7 @@ Sources: Abramowitz and Stegun 26.2; `scipy.stats.norm`.
 
 from __future__ import annotations
 
+from ...arrays.operands import strong
 from ...on_demand import shown as _shown
 from ..special.normal import log_density_of, log_ndtr_of, ndtr_of, ndtri_of
 from .families import Family, negative
@@ -22,12 +23,12 @@ _EXAMPLES = {
 _norm = Family("norm", examples=_EXAMPLES)
 
 logpdf, pdf = _norm.densities(log_density_of)
-cdf = _norm.chance("cdf", ndtr_of)
-sf = _norm.chance("sf", lambda z: ndtr_of(negative(z)))
-logcdf = _norm.chance("logcdf", log_ndtr_of)
-logsf = _norm.chance("logsf", lambda z: log_ndtr_of(negative(z)))
-ppf = _norm.quantile("ppf", ndtri_of)
-isf = _norm.quantile("isf", lambda q: negative(ndtri_of(q)))
+cdf = _norm.chance("cdf", lambda z: strong(ndtr_of(z)))
+sf = _norm.chance("sf", lambda z: strong(ndtr_of(negative(z))))
+logcdf = _norm.chance("logcdf", lambda z: strong(log_ndtr_of(z)))
+logsf = _norm.chance("logsf", lambda z: strong(log_ndtr_of(negative(z))))
+ppf = _norm.quantile("ppf", lambda q: strong(ndtri_of(q)))
+isf = _norm.quantile("isf", lambda q: strong(negative(ndtri_of(q))))
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 __dir__ = _shown(globals())

@@ -1,0 +1,106 @@
+"""What a function reads that its calls do not hand it, where none of it can change in place.
+
+A trace may stand for later calls if all that Python read while it was made is still the same. Of
+functions that is decided by what they hold (cells, defaults) and by the globals that their code
+names, followed into the functions among these. Numbers, strings, arrays and what libraries define
+stay as they are; a list, an object or a module of the user may change, and then nothing is said.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import sys
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..arrays import binding
+
+_LIBRARIES = {"xfront", "jax", "numpy", "ml_dtypes", "math", "operator", "functools", "itertools",
+              "builtins"}
+_FIXED = {type(None), bool, int, float, complex, str, bytes, np.dtype, type(...), slice, range,
+          BuiltinFunctionType, binding.ArrayImpl}
+_CHANGING = {"globals", "vars", "open", "input", "eval", "exec", "__import__"}
+
+
+@functools.lru_cache(maxsize=4096)
+def _globals_of(code: CodeType) -> frozenset[str] | None:
+    """The globals that code reads, nested functions' too; None where it imports, or draws numbers
+    from NumPy's state."""
+    names: set[str] = set()
+    for step in dis.get_instructions(code):
+        if step.opname in ("IMPORT_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
+            return None
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            names.add(step.argval)
+    for inner in code.co_consts:
+        if type(inner) is CodeType:
+            if (found := _globals_of(inner)) is None:
+                return None
+            names |= found
+    return frozenset(names)
+
+
+def reads(*start: Any) -> list[Any] | None:
+    """All objects that these functions and values are and read, or None where one may change."""
+    found: list[Any] = []
+    pending, seen = [*start], set()
+    while pending:
+        x = pending.pop()
+        if id(x) in seen:
+            continue
+        seen.add(id(x))
+        found.append(x)
+        kind = type(x)
+        if kind in _FIXED or _is_of_library(x):
+            continue
+        if kind is tuple:
+            pending += x
+        elif kind is functools.partial and not x.__dict__:
+            pending += [x.func, *x.args, *x.keywords, *x.keywords.values()]
+        elif kind is FunctionType and not x.__dict__:
+            held = _held(x)
+            if held is None:
+                return None
+            pending += held
+        else:
+            return None
+    return found
+
+
+def _held(fun: FunctionType) -> list[Any] | None:
+    """What a function holds, and the globals that it names."""
+    names = _globals_of(fun.__code__)
+    if names is None or not _CHANGING.isdisjoint(names):
+        return None
+    try:
+        held = [cell.cell_contents for cell in fun.__closure__ or ()]
+    except ValueError:                           # a variable that is not there yet
+        return None
+    around, absent = fun.__globals__, object()
+    values = [around.get(n, getattr(builtins, n, absent)) for n in sorted(names)]
+    if absent in values or (np in values and _draws(fun.__code__)):
+        return None
+    return [*held, *(fun.__defaults__ or ()), *(fun.__kwdefaults__ or {}).values(), *values]
+
+
+def _draws(code: CodeType) -> bool:
+    """Whether code names `random`, which may be NumPy's."""
+    return "random" in code.co_names or any(
+        [_draws(inner) for inner in code.co_consts if type(inner) is CodeType])
+
+
+def _is_of_library(x: Any) -> bool:
+    """Whether a library defines this object: one of its modules, or what a module has by name."""
+    if type(x) is ModuleType:
+        return x.__name__.partition(".")[0] in _LIBRARIES and x.__name__ != "numpy.random"
+    module, name = getattr(x, "__module__", None), getattr(x, "__name__", None)
+    if type(module) is not str or module.partition(".")[0] not in _LIBRARIES:
+        return False
+    return type(name) is str and vars(sys.modules.get(module, builtins)).get(name) is x
+
+
+__all__ = ["reads"]
