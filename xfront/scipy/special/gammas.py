@@ -243,12 +243,11 @@ def lgamma_drop(x: Any, by: Any) -> Any:
     is_large = emit(ops.and_, is_large, emit(ops.is_finite, to))
     start, end = choose(is_large, x, _LARGE), choose(is_large, to, _LARGE)
     step = choose(is_large, by, 0.0)
-    part = div(step, start)                      # that of the largest numbers is denormal, thus 0
-    near = compare(ops.lt, emit(ops.abs, part), 1e-20)
-    log = choose(near, step, emit(ops.log1p, part))
-    made = sub(step, mul(choose(near, 1.0, sub(start, 0.5)), log))
+    made = sub(step, mul(sub(start, 0.5), emit(ops.log1p, div(step, start))))
     made = sub(made, mul(step, emit(ops.log, end)))
     made = add(made, sub(_stirling(start), _stirling(end)))
+    huge = compare(ops.gt, start, 1e30)          # the quotient may be denormal, which counts as 0
+    made = choose(huge, emit(ops.neg, mul(step, emit(ops.log, end))), made)
     small = [emit(ops.lgamma, choose(is_large, 1.0, v)) for v in (x, to)]
     return choose(is_large, made, sub(*small))
 
