@@ -118,8 +118,8 @@ def test_nothing_is_stale(kind):
     """Random changes of all that a function may read, between random calls of it."""
     random = np.random.default_rng(KINDS.index(kind))
     module: Any = types.ModuleType("state")
-    space: dict[str, Any] = {"jnp": jnp, "np": np, "xfront": xfront, "functools": functools, "SCALE": 1.0,
-             "__name__": "state"}
+    space: dict[str, Any] = {"jnp": jnp, "np": np, "xfront": xfront, "functools": functools,
+                             "SCALE": 1.0, "__name__": "state"}
     exec(CODE, space)
     sys.modules["state"] = module
     try:
