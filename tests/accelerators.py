@@ -43,8 +43,8 @@ BEGIN, END = "<!-- compiled: begin -->\n", "<!-- compiled: end -->\n"
 
 
 class Outcome(NamedTuple):
-    """What came of a program: `ok`, `refused` by a typed error before it was compiled, or `failed`
-    in the compiler."""
+    """What came of a program: `ok`, `refused` by a typed error before it was compiled, `failed` in
+    the compiler, or `in part` where that is so of some samples alone."""
 
     what: str
     message: str = ""
@@ -122,15 +122,17 @@ def dtypes_of(row: Row) -> list[DType]:
 
 
 def compiled_op(name: str, dtype: DType, platform: str) -> Outcome:
-    """All samples of an op in one program; where that is not compiled, the first alone that is
-    not."""
+    """All samples of an op in one program; where that is not compiled, each alone."""
     row = all_rows()[name]
     programs = [sample.made(name, dtype) for sample, d in row.cases() if d is dtype]
     found = outcome(joined(programs)[0], platform)
-    if found.what != "ok" and len(programs) > 1:
-        return next((one for fn, _ in programs
-                     if (one := outcome(fn, platform)).what != "ok"), found)
-    return found
+    if found.what == "ok" or len(programs) == 1:
+        return found
+    alone = [outcome(fn, platform) for fn, _ in programs]
+    bad = [one for one in alone if one.what != "ok"]
+    if len(bad) in (0, len(alone)):
+        return bad[0] if bad else found
+    return Outcome("in part", f"{len(bad)} of {len(alone)} samples {bad[0].what}: {bad[0].message}")
 
 
 # --- the examples -------------------------------------------------------------------------
@@ -175,7 +177,7 @@ def run(platform: str, names: Sequence[str], examples: Sequence[Path]) -> Iterat
     found = apart([["versions", platform], *[["op", platform, *pair] for pair in pairs]])
     yield f"### {TOPOLOGIES[platform]}"
     yield f"\nCompiled with {next(found)[0][0]}.\n"
-    count = {"ok": 0, "refused": 0, "failed": 0}
+    count = {"ok": 0, "in part": 0, "refused": 0, "failed": 0}
     rows = []
     for (name, dtype), [(_, what, message)] in zip(pairs, found):
         print(f"{platform} {name} {dtype} {what} {message[:2000]}", file=sys.stderr, flush=True)
@@ -183,7 +185,8 @@ def run(platform: str, names: Sequence[str], examples: Sequence[Path]) -> Iterat
         if what != "ok":
             rows.append(f"| `{name}` | {dtype} | {what} | {first_line(message)} |")
     yield (f"Of {len(pairs)} pairs of an operation and a dtype {count['ok']} compile, "
-           f"{count['refused']} are refused, {count['failed']} fail in the compiler.")
+           f"{count['in part']} in part, {count['refused']} are refused, {count['failed']} fail in "
+           "the compiler.")
     if rows:
         yield "\n| op | dtype | what | why |\n|---|---|---|---|"
         yield from rows

@@ -6,6 +6,7 @@ What compiles needs the plugin of its platform and no device; `make accelerators
 from __future__ import annotations
 
 import os
+import re
 import types
 from typing import Any
 
@@ -87,6 +88,30 @@ def test_a_program_for_an_h100_can_be_read() -> None:
         made.cost_analysis()
     with pytest.raises(MissingRule, match="not on cuda"):
         xfront.jit(xfront.scipy.linalg.schur).lower(X).compile(topology="h100")
+
+
+@needs_cuda
+def test_a_program_over_four_h100s_has_one_exchange() -> None:
+    """The gradient of a loss whose examples are divided: its terms are added once."""
+    topology = get_topology_desc("h100:1x1x4", "cuda")
+    assert len(topology.devices) == 4
+    mesh = make_mesh(topology, (4,), ("data",))
+    whole, rows = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in ((), ("data",)))
+
+    def step(w: Any, x: Any) -> Any:
+        return w - 0.1 * xfront.grad(lambda w: jnp.mean((jnp.tanh(x @ w) - x) ** 2))(w)
+
+    made = xfront.jit(step, in_shardings=(whole, rows), out_shardings=whole).lower(X, X).compile()
+    assert "num_partitions=4" in made.as_text()
+    assert len(re.findall(r" all-reduce(-start)?\(", made.as_text())) == 1
+    assert made.memory_analysis().argument_size_in_bytes < 2 * X.nbytes
+    assert made.input_shardings[0][1].is_equivalent_to(rows, 2)
+    assert made.output_shardings.is_equivalent_to(whole, 2)
+    assert len(made.serialize()) > 1000
+    with pytest.raises(RuntimeError, match="h100:1x1x4, described devices that are not present"):
+        made(X, X)
+    first = xfront.jit(step).lower(X, X).compile(topology="h100:1x1x4")
+    assert "num_partitions" not in first.as_text().partition("\n")[0]
 
 
 @needs_cuda

@@ -186,7 +186,8 @@ def _spread(name: str, shardings: Any, tree: Any) -> list[Any]:
             continue
         if _is_several(s) and s._internal_device_list is None:
             raise ValueError(f"jit: {name} has {s}, whose mesh is abstract: it has no devices")
-        if s.memory_kind not in (None, s._device_assignment[0].default_memory().kind):
+        kind = s.memory_kind
+        if kind is not None and kind != s._device_assignment[0].default_memory().kind:
             raise NotImplementedError(f"jit: {name} has {s}, but arguments and results of programs "
                                       "can only be in the default memory of the device")
     return found
