@@ -56,7 +56,7 @@ def _infer_sort(types: Types, attrs: Attrs) -> Types:
 def _jvp_sort(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
     """Tangents move as their operands do: one sort carries the positions along."""
     shape, dimension = operands[0].type.shape, attrs["dimension"]
-    dtype = dtypes.i32 if shape[dimension] < 2 ** 31 else dtypes.i64
+    dtype = dtypes.u32 if shape[dimension] < 2 ** 31 else dtypes.i64      # nobody asks for a sign
     places = b.emit(iota, dtype=dtype, shape=shape, dimension=dimension)
     *results, order = b.emit(sort, *operands, places, **attrs)
     return tuple(results), tuple(None if t is None else take_along(b, t, order, dimension)
