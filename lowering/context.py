@@ -502,6 +502,13 @@ class RuleContext:
         spec = Spec(held.spec.dims if held is not None else ((),) * type_.ndim)
         return self.constrained(made, Sharding(wanted.mesh, spec), type_)
 
+    def total(self, made: Any, type_: TensorType) -> Any:
+        """`made`, summed where its type says that devices hold terms of it."""
+        held = type_.sharding
+        if held is None or not held.spec.unreduced or self.num_partitions == 1:
+            return made
+        return self.constrained(made, Sharding(held.mesh, Spec(held.spec.dims)), type_)
+
     def sharding(self, sharding: Sharding, type_: TensorType) -> Any:
         """The attribute `#sdy.sharding` of a value of `type_`; declares its mesh in the module."""
         symbol = self.module.mesh(sharding.mesh)

@@ -132,6 +132,7 @@ def _scan(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     attrs, length, regions = op.attrs, op.attrs["length"], op.definition.regions
     consts, carry, xs = regions.split(attrs, operands)
     scan = _Scan(op)
+    xs = [ctx.total(x, t) for x, t in zip(xs, scan.x_types, strict=True)]
     unroll = max(1, attrs["unroll"])
     turns = length // unroll
     if turns <= 1:
@@ -163,11 +164,12 @@ def _scan(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     for time in range(turns * unroll, length):
         place = ctx.constant(length - 1 - time if attrs["reverse"] else time, counter)
         carry, ys = scan.step(ctx, consts, carry, xs, ys, place, counter)
-    return [*carry, *ys]
+    return [*carry, *[ctx.total(y, t) for y, t in zip(ys, scan.y_types, strict=True)]]
 
 
 class _Scan:
-    """The parts of a scan that are the same in every turn."""
+    """The parts of a scan that are the same in every turn. Rows of what devices hold as terms of a
+    sum are read and written as sums: XLA does not take a stack of them for terms."""
 
     __slots__ = ("body", "length", "reverse", "split_returns", "x_types", "y_types")
 
@@ -193,6 +195,7 @@ class _Scan:
         zero = ctx.constant(0, counter) if xs or ys else None
         slices = [_slice(ctx, x, t, place, zero) for x, t in zip(xs, self.x_types, strict=True)]
         after, rows = self.split_returns(ctx.body(self.body, [*consts, *carry, *slices]))
+        rows = [ctx.total(y, t.without(0)) for y, t in zip(rows, self.y_types, strict=True)]
         written = [_write(ctx, stack, y, t, place, zero) for stack, y, t in
                    zip(ys, rows, self.y_types, strict=True)]
         return after, written
@@ -205,9 +208,10 @@ class _Scan:
             at = self.length - 1 - time if self.reverse else time
             slices = [_static_slice(ctx, x, t, at) for x, t in zip(xs, self.x_types, strict=True)]
             carry, made = self.split_returns(ctx.body(self.body, [*consts, *carry, *slices]))
+            made = [ctx.total(y, t.without(0)) for y, t in zip(made, self.y_types, strict=True)]
             for row, y, t in zip(rows, made, self.y_types, strict=True):
                 row.append(ctx.create("stablehlo.reshape", [y], [t.with_shape((1, *t.shape[1:]))]))
-        ys = [_stack(ctx, row[::-1] if self.reverse else row, t)
+        ys = [ctx.total(_stack(ctx, row[::-1] if self.reverse else row, t), t)
               for row, t in zip(rows, self.y_types, strict=True)]
         return [*carry, *ys]
 
@@ -217,7 +221,8 @@ def _slice(ctx: RuleContext, x: Any, t: TensorType, place: Any, zero: Any) -> An
     sizes = (1, *t.shape[1:], *t.dtype.physical)
     row = ctx.create("stablehlo.dynamic_slice", [x, place, *[zero] * (len(sizes) - 1)],
                      [t.with_shape((1, *t.shape[1:]))], slice_sizes=ctx.int_array(sizes))
-    return ctx.create("stablehlo.reshape", [row], [t.with_shape(t.shape[1:])])
+    return ctx.total(ctx.create("stablehlo.reshape", [row], [t.with_shape(t.shape[1:])]),
+                     t.without(0))
 
 
 def _static_slice(ctx: RuleContext, x: Any, t: TensorType, at: int) -> Any:
@@ -228,7 +233,8 @@ def _static_slice(ctx: RuleContext, x: Any, t: TensorType, at: int) -> Any:
                        start_indices=ctx.int_array(starts),
                        limit_indices=ctx.int_array((at + 1, *physical[1:])),
                        strides=ctx.int_array((1,) * len(physical)))
-    return ctx.create("stablehlo.reshape", [x], [t.with_shape(t.shape[1:])])
+    return ctx.total(ctx.create("stablehlo.reshape", [x], [t.with_shape(t.shape[1:])]),
+                     t.without(0))
 
 
 def _write(ctx: RuleContext, stack: Any, y: Any, t: TensorType, place: Any, zero: Any) -> Any:

@@ -117,6 +117,29 @@ def check_terms_have_the_values_of_their_sum_by_one_exchange() -> None:
             assert len(found) == 1 and re.search("all-reduce|reduce-scatter", found[0]), (i, found)
 
 
+def check_scans_of_rows_of_terms() -> None:
+    a, b, w, x = operands()
+    m = np.asarray(a) @ np.asarray(b)
+
+    def rows(a: Any, b: Any) -> Any:
+        made = lax.scan(lambda c, r: (c + r, r + r), reshard(jnp.zeros(6), TERMS), terms(a, b))
+        return reshard(made, P())
+
+    def layers(ws: Any, x: Any) -> Any:
+        return lax.scan(lambda c, w: (jnp.tanh(c @ w @ w.T), None), x, ws)[0].sum()
+
+    with set_mesh(mesh()):
+        total, doubled = xfront.jit(rows)(a, b)
+        np.testing.assert_allclose(total, m.sum(0), rtol=1e-5)
+        np.testing.assert_allclose(doubled, 2 * m, rtol=1e-5)
+        alone = xfront.jit(lambda u: reshard(lax.scan(lambda c, r: (c, -r), 0.0, u)[1], P()))
+        np.testing.assert_allclose(alone(terms(a, b).reshape(1, 4, 6)), -m[None], rtol=1e-5)
+        ws = jnp.stack([w, w / 2, w / 5])
+        slope = xfront.jit(xfront.grad(lambda ws, x: layers(reshard(ws, WHOLE), x)))(ws, x)
+        np.testing.assert_allclose(slope, xfront.grad(layers)(np.asarray(ws), np.asarray(x)),
+                                   rtol=1e-4, atol=1e-5)
+
+
 def check_what_is_no_such_sum_becomes_terms() -> None:
     a, b, w, x = operands()
     cases = [(lambda: w, w), (lambda: x, x), (lambda: jnp.sin(w), np.sin(w)),
