@@ -87,8 +87,9 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
     if not (q.ndim == k.ndim == v.ndim == 4 and k.shape == v.shape and q.shape[0] == k.shape[0]
             and q.shape[3] == k.shape[3] and q.shape[2] % k.shape[2] == 0):
         raise ValueError("dot_product_attention: query must be [batch, time, heads, size] and key "
-                         "and value [batch, source, key_heads, size], where key_heads divides "
-                         f"heads, got shapes {shape}, {np.shape(key)} and {np.shape(value)}")
+                         "and value [batch, source, key_heads, size], where heads must be a "
+                         f"multiple of key_heads, got shapes {shape}, {np.shape(key)} and "
+                         f"{np.shape(value)}")
     batch, t, heads, features = q.shape
     s, groups = k.shape[1], k.shape[2]
     if groups != heads:
