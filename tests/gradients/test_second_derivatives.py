@@ -53,7 +53,6 @@ OTHERS = {
     "numpy.linalg.slogdet": "a singular matrix has no derivative",
     "numpy.linalg.solve": "a singular matrix has no derivative",
     "special.zeta": "NaN where the function is: q = 0 and infinity",
-    "special.entr": INFINITE, "special.kl_div": INFINITE, "special.rel_entr": INFINITE,
     "special.poch": INFINITE,
 }
 """Why a row differs where the library of reference has a number."""
