@@ -35,6 +35,7 @@ from .tracing.collector import uncollected
 from .tracing.compiled import captures_first, compile_body, prune
 from .tracing.trace import state
 from .tracing.tracer import Tracer
+from .transforms.custom_rules import named_argnums
 from .transforms.donation import forget_donated, refuse_consumed
 from .transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
 from .tree_util import tree_flatten, tree_map, tree_unflatten
@@ -159,7 +160,7 @@ def _tracing(fun: Callable[..., Any], kind: str, static_argnums: int | Sequence[
              axis_env: tuple[tuple[Any, int], ...], return_shape: bool,
              close: Callable[[Flat], Any]) -> Callable[..., Any]:
     """A function that traces `fun` and returns the result of `close` on the trace."""
-    chosen = {static_argnums} if isinstance(static_argnums, int) else {*static_argnums}
+    chosen = named_argnums("static", fun, static_argnums, ())
 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:

@@ -519,14 +519,16 @@ def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
-    """Whether no item is a node of trees; None is a node.
+    """Whether every item is a leaf, by `is_leaf` or because it is no node of trees; None is a node.
 
     >>> all_leaves([1, 2.0]), all_leaves([1, [2]])
     (True, False)
+    >>> all_leaves([(1, 2)], is_leaf=lambda x: isinstance(x, tuple))
+    True
     """
     if is_leaf is None:
         return pytree.all_leaves(default_registry, iterable)
-    return all(_flatten(item, is_leaf)[1].num_nodes == 1 and not is_leaf(item) for item in iterable)
+    return all(treedef_is_strict_leaf(_flatten(item, is_leaf)[1]) for item in iterable)
 
 
 # ---- structures

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+import xfront.numpy as jnp
 from xfront import tree
 from xfront import tree_util as tu
 from xfront.arrays.binding import dispatch_registry
@@ -60,7 +61,7 @@ def test_round_trip_through_flatten(value: Any) -> None:
 
 @pytest.mark.parametrize("module", [tu, tree])
 def test_examples_in_docstrings(module: Any) -> None:
-    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(module, extraglobs={"jnp": jnp}).failed == 0
 
 
 def test_map_reduce_all() -> None:
@@ -221,6 +222,10 @@ def test_structures() -> None:
     assert tu.build_tree(structure, [10, [20, []]]) == {"a": 10, "b": (20, None)}
     assert tu.all_leaves([1, np.ones(2)]) and not tu.all_leaves([1, [2]])
     assert not tu.all_leaves([1, None])
+    assert tu.all_leaves([1, (1, 2)], is_leaf=lambda x: isinstance(x, tuple))
+    assert tu.all_leaves([None, 2], is_leaf=lambda x: x is None)
+    assert not tu.all_leaves([None, 2], is_leaf=lambda x: isinstance(x, int))
+    assert not tu.all_leaves([2, [3]], is_leaf=lambda x: isinstance(x, tuple))
 
 
 def test_wrong_numbers_of_leaves_and_unsortable_keys() -> None:

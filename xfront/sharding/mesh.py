@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -159,6 +159,8 @@ def _named(names: Any) -> tuple[str, ...]:
 def _typed(types: Any, n: int) -> tuple[AxisType, ...]:
     if types is None:
         return (AxisType.Auto,) * n
+    if isinstance(types, Mapping):
+        raise TypeError(f"axis_types must be one AxisType for each axis, in order, got {types}")
     types = (types,) if isinstance(types, AxisType) else tuple(types)
     if any(not isinstance(t, AxisType) for t in types):
         raise TypeError(f"axis_types must be AxisType.Auto, Explicit or Manual, got {types}")

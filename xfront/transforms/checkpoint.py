@@ -82,11 +82,11 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
     name = name_of(fun)
     asked = None if policy is None else asked_policy(policy)
     by_name = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    statics = named_argnums(fun, static_argnums, by_name)
+    statics = named_argnums("static", fun, static_argnums, by_name)
 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        chosen = {i % len(args) for i in statics if i < len(args)} if args else set()
+        chosen = {i % len(args) for i in statics if -len(args) <= i < len(args)}
         fixed = {k: kwargs.pop(k) for k in by_name if k in kwargs}
         places = [i for i in range(len(args)) if i not in chosen]
         fenced = _fenced(prevent_cse, tuple([args[i] for i in places]))

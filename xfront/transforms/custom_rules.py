@@ -224,7 +224,7 @@ class Ruled(Generic[P, R]):
                  nondiff_argnames: Sequence[str] = ()) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.nondiff_argnums = named_argnums(fun, nondiff_argnums, nondiff_argnames)
+        self.nondiff_argnums = named_argnums("nondiff", fun, nondiff_argnums, nondiff_argnames)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         name = name_in_module(self)
@@ -249,16 +249,43 @@ class Ruled(Generic[P, R]):
         raise NotImplementedError
 
 
-def named_argnums(fun: Any, argnums: int | Sequence[int], argnames: str | Sequence[str]
+def named_argnums(what: str, fun: Any, argnums: int | Sequence[int], argnames: str | Sequence[str]
                   ) -> tuple[int, ...]:
-    """Positions of the arguments that are given by position or by name. Raises: ValueError for a
-    name that is not a parameter."""
+    """Positions of the arguments that are given by position or by name.
+
+    Args:
+      what: `static` or `nondiff`, for errors.
+      fun: the function whose arguments they are.
+      argnums, argnames: what the user gave.
+    Raises: ValueError for a position or a name that `fun` does not have.
+    """
     argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
-    if not argnames:
+    if not argnums and not argnames:
+        return ()
+    try:
+        params = inspect.signature(fun).parameters
+    except (TypeError, ValueError):
         return argnums
-    names = list(inspect.signature(fun).parameters)
-    return tuple(sorted({*argnums, *[names.index(n) for n in argnames]}))
+    names = list(params)
+    unknown = [n for n in argnames if n not in params]
+    if unknown:
+        raise ValueError(f"{name_of(fun)} has no argument called {unknown[0]!r}, which "
+                         f"{what}_argnames={argnames} names")
+    kinds = [p.kind for p in params.values()]
+    n = sum(kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds)
+    if inspect.Parameter.VAR_POSITIONAL not in kinds and any(not -n <= i < n for i in argnums):
+        raise ValueError(f"{name_of(fun)} has only {n} positional arguments, but "
+                         f"{what}_argnums={argnums} names others")
+    return tuple(sorted({*argnums, *[names.index(name) for name in argnames]}))
+
+
+def within(what: str, fun: Any, argnums: Sequence[int], n: int) -> tuple[int, ...]:
+    """The positions in [0, n) of arguments of a call. Raises: ValueError for others."""
+    if any(not -n <= i < n for i in argnums):
+        raise ValueError(f"{name_of(fun)} was called with {n} positional arguments, but "
+                         f"{what}_argnums={tuple(argnums)} names others")
+    return tuple([i % n for i in argnums])
 
 
 def positional_args(fun: Any, args: tuple, kwargs: dict) -> tuple:
@@ -282,7 +309,7 @@ def call_custom(custom: Ruled, args: tuple, kwargs: dict) -> Any:
     """Trace the primal, and record or run the op with its rule."""
     definition, fun, name = custom.definition, custom.fun, name_of(custom.fun)
     args = positional_args(fun, args, kwargs)
-    nondiff = tuple(i % len(args) for i in custom.nondiff_argnums)
+    nondiff = within("nondiff", fun, custom.nondiff_argnums, len(args))
     static = [args[i] for i in nondiff]
     places = [i for i in range(len(args)) if i not in nondiff]
     given = Arguments(name, [args[i] for i in places])

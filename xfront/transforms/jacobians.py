@@ -65,8 +65,9 @@ def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
         _check("jacfwd", given, holomorphic)
 
         def push(*dots: Any) -> Any:
-            made = jvp(lambda *xs: fun(*fill(args, chosen, xs), **kwargs), given, dots, has_aux)
-            return made[1:]
+            value, moved, *aux = jvp(lambda *xs: fun(*fill(args, chosen, xs), **kwargs), given,
+                                     dots, has_aux)
+            return tree_map(_as_number, moved, value), *aux
 
         made = vmap(push, out_axes=(-1, None) if has_aux else (-1,))(*_basis(given))
         tangents, example = made[0], given[0] if isinstance(argnums, int) else tuple(given)
@@ -196,7 +197,7 @@ def _rows(pull: Callable[[Any], Any], basis: Any) -> Any:
 
 
 def _as_number(gradient: Any, x: Any) -> Any:
-    """The gradient with respect to `x`; zeros of x's dtype where it is a float0."""
+    """The tangent of `x`, or the gradient with respect to it; zeros of x's dtype for a float0."""
     if gradient.dtype != float0:
         return gradient
     t, _ = kind_of("jacrev", x)

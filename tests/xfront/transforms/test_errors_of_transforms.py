@@ -294,3 +294,31 @@ def test_what_a_donating_call_did_not_consume_stays() -> None:
         assert f(x, y, c=z) == 8
     assert not any(v.is_deleted() for v in (x, y, z["k"]))
     assert jax.jit(lambda: f(1.0, 2.0, c={"k": jnp.ones(1), "n": 0}))() == 4
+
+
+def with_rule(fun: Callable[..., Any] = lambda x, y=2.0: x * y, **which: Any) -> Any:
+    f = jax.custom_jvp(fun, **which)
+    f.defjvp(lambda *args: (args[-2][0], args[-1][0]))
+    return f
+
+
+@pytest.mark.parametrize("make, words", [
+    (lambda: with_rule(nondiff_argnums=(2,)), "has only 2 positional arguments"),
+    (lambda: with_rule(nondiff_argnums=(-3,)), "has only 2 positional arguments"),
+    (lambda: with_rule(nondiff_argnames=("z",)), "has no argument called 'z'"),
+    (lambda: jax.checkpoint(lambda x: x, static_argnums=(1,)), "has only 1 positional arguments"),
+    (lambda: jax.checkpoint(lambda x: x, static_argnames="z"), "has no argument called 'z'"),
+    (lambda: jax.make_jaxpr(lambda x: x, static_argnums=1), "has only 1 positional arguments"),
+    (lambda: with_rule(lambda *xs: xs[0], nondiff_argnums=(3,))(1.0),
+     "was called with 1 positional arguments, but nondiff_argnums"),
+], ids=range(7))
+def test_positions_and_names_that_a_function_does_not_have(make: Callable[[], Any],
+                                                           words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
+def test_positions_of_arguments_with_defaults() -> None:
+    assert with_rule(nondiff_argnums=(-1,))(3.0) == 6.0
+    assert jax.checkpoint(lambda x, n=2: x * n, static_argnums=(1,))(3.0) == 6.0
+    jax.make_jaxpr(lambda x, n=2: x * n, static_argnums=(-1, 1))(3.0)

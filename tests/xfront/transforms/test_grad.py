@@ -109,6 +109,9 @@ def test_jacobians():
     tree = jax.jacrev(lambda d, y: {"o": d["a"] * y}, (0, 1))({"a": x}, x)
     np.testing.assert_array_equal(tree["o"][0]["a"], [[1, 0], [0, 2]])
     np.testing.assert_array_equal(tree["o"][1], [[1, 0], [0, 2]])
+    made = jax.jacfwd(lambda x: {"n": (2 * x).astype("int8"), "is": x > 1, "x": x})(x)
+    assert {k: (v.dtype, v.any()) for k, v in made.items()} == {
+        "n": (np.int8, False), "is": (np.bool_, False), "x": (np.float32, True)}
 
 
 def test_jacobians_refuse_integers_and_complex_results():
