@@ -205,6 +205,7 @@ class Mapped:
             except (IRValueError, ValueError):
                 self.refuse_sizes(mesh, t, public_spec(ins[-1]), self.place(args, i))
             if t.sharding is not None:
+                self.check_whole(axes, t)
                 self.check_divided(mesh, axes, t, ins[-1])
             kinds.append((part_type(mesh.axes, axes, t, ins[-1]), weak))
 
@@ -218,6 +219,7 @@ class Mapped:
                 for i, (spec, v) in enumerate(zip(self.spread("out_specs", self.out_specs, result),
                                                   flat.function.returns, strict=True))]
         for v in flat.function.params[len(ins):]:
+            self.check_whole(axes, v.type)
             if held := {a for d in v.type.dims for a in d}.intersection(axes):
                 raise ValueError(
                     f"shard_map: {self.name} closes over a value of type {v.type}, which is "
@@ -244,6 +246,16 @@ class Mapped:
         dims = [kind_of(self.name, x)[0].dims for x in leaves]
         return [PartitionSpec(*[tuple([a for a in d if a in axes]) or None for d in found])
                 for found in dims]
+
+    def check_whole(self, axes: tuple[str, ...], t: TensorType) -> None:
+        """Refuse an argument or a captured value of which devices hold terms of a sum. Raises:
+        NotImplementedError."""
+        spec = None if t.sharding is None else t.sharding.spec
+        if spec is not None and {*axes}.intersection((*spec.unreduced, *spec.reduced)):
+            raise NotImplementedError(
+                f"shard_map: {self.name} takes a value of type {t}. shard_map takes no values with "
+                "unreduced or reduced axes; give it what `xfront.sharding.reshard` makes of the "
+                "value with a spec without them")
 
     def check_divided(self, mesh: Any, axes: tuple[str, ...], t: TensorType, spec: Spec) -> None:
         """Refuse an argument that explicit axes divide in another way than its spec. Raises:

@@ -184,6 +184,20 @@ def check_arrays_of_terms_are_placed_and_show_their_parts() -> None:
         np.testing.assert_array_equal(held, w)
 
 
+def check_shard_map_takes_no_terms() -> None:
+    a, b, *_ = operands()
+
+    def doubled(**specs: Any) -> Any:
+        return xfront.shard_map(lambda v: v * 2, out_specs=P(), **specs)
+
+    with set_mesh(mesh()):
+        u = xfront.jit(terms)(a, b)
+        for f in (doubled(in_specs=P()), doubled(), lambda u: xfront.shard_map(
+                lambda: -u, in_specs=(), out_specs=P())()):
+            for call in (f, xfront.jit(f)):
+                raises(NotImplementedError, ["no values with", "reshard"], lambda c=call: c(u))
+
+
 def check_gradients_of_reduced_weights_are_summed_once() -> None:
     _, _, w, x = operands()
 
