@@ -132,7 +132,7 @@ def _scan(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     attrs, length, regions = op.attrs, op.attrs["length"], op.definition.regions
     consts, carry, xs = regions.split(attrs, operands)
     scan = _Scan(op)
-    xs = [ctx.total(x, t) for x, t in zip(xs, scan.x_types, strict=True)]
+    xs = scan.totals(ctx, xs, scan.x_types)
     unroll = max(1, attrs["unroll"])
     turns = length // unroll
     if turns <= 1:
@@ -164,14 +164,14 @@ def _scan(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     for time in range(turns * unroll, length):
         place = ctx.constant(length - 1 - time if attrs["reverse"] else time, counter)
         carry, ys = scan.step(ctx, consts, carry, xs, ys, place, counter)
-    return [*carry, *[ctx.total(y, t) for y, t in zip(ys, scan.y_types, strict=True)]]
+    return [*carry, *scan.totals(ctx, ys, scan.y_types)]
 
 
 class _Scan:
     """The parts of a scan that are the same in every turn. Rows of what devices hold as terms of a
     sum are read and written as sums: XLA does not take a stack of them for terms."""
 
-    __slots__ = ("body", "length", "reverse", "split_returns", "x_types", "y_types")
+    __slots__ = ("body", "has_terms", "length", "reverse", "split_returns", "x_types", "y_types")
 
     def __init__(self, op: Op) -> None:
         attrs, regions = op.attrs, op.definition.regions
@@ -179,6 +179,22 @@ class _Scan:
         self.x_types = [v.type for v in regions.groups(op)["xs"]]
         self.y_types = [v.type for v in regions.results_by_group(op)["ys"]]
         self.split_returns = partial(regions.split_returns, "body", attrs)
+        self.has_terms = any([t.sharding is not None and t.sharding.spec.unreduced != ()
+                              for t in (*self.x_types, *self.y_types)])
+
+    def totals(self, ctx: RuleContext, stacks: Sequence[Any], types: Sequence[TensorType]
+               ) -> Sequence[Any]:
+        """The stacks, summed where devices hold terms of them."""
+        if not self.has_terms:
+            return stacks
+        return [ctx.total(stack, t) for stack, t in zip(stacks, types, strict=True)]
+
+    def rows(self, ctx: RuleContext, rows: Sequence[Any], types: Sequence[TensorType]
+             ) -> Sequence[Any]:
+        """The rows of stacks of these types, summed where devices hold terms of them."""
+        if not self.has_terms:
+            return rows
+        return [ctx.total(row, t.without(0)) for row, t in zip(rows, types, strict=True)]
 
     def place(self, ctx: RuleContext, at: Any, u: int, counter: TensorType) -> Any:
         """The row that turn `at + u` reads and writes."""
@@ -193,9 +209,10 @@ class _Scan:
              ) -> tuple[list[Any], list[Any]]:
         """The carries and the stacked results after one turn."""
         zero = ctx.constant(0, counter) if xs or ys else None
-        slices = [_slice(ctx, x, t, place, zero) for x, t in zip(xs, self.x_types, strict=True)]
+        slices = self.rows(ctx, [_slice(ctx, x, t, place, zero) for x, t in
+                                 zip(xs, self.x_types, strict=True)], self.x_types)
         after, rows = self.split_returns(ctx.body(self.body, [*consts, *carry, *slices]))
-        rows = [ctx.total(y, t.without(0)) for y, t in zip(rows, self.y_types, strict=True)]
+        rows = self.rows(ctx, rows, self.y_types)
         written = [_write(ctx, stack, y, t, place, zero) for stack, y, t in
                    zip(ys, rows, self.y_types, strict=True)]
         return after, written
@@ -206,14 +223,15 @@ class _Scan:
         rows: list[list[Any]] = [[] for _ in self.y_types]
         for time in range(self.length):
             at = self.length - 1 - time if self.reverse else time
-            slices = [_static_slice(ctx, x, t, at) for x, t in zip(xs, self.x_types, strict=True)]
+            slices = self.rows(ctx, [_static_slice(ctx, x, t, at) for x, t in
+                                     zip(xs, self.x_types, strict=True)], self.x_types)
             carry, made = self.split_returns(ctx.body(self.body, [*consts, *carry, *slices]))
-            made = [ctx.total(y, t.without(0)) for y, t in zip(made, self.y_types, strict=True)]
+            made = self.rows(ctx, made, self.y_types)
             for row, y, t in zip(rows, made, self.y_types, strict=True):
                 row.append(ctx.create("stablehlo.reshape", [y], [t.with_shape((1, *t.shape[1:]))]))
-        ys = [ctx.total(_stack(ctx, row[::-1] if self.reverse else row, t), t)
+        ys = [_stack(ctx, row[::-1] if self.reverse else row, t)
               for row, t in zip(rows, self.y_types, strict=True)]
-        return [*carry, *ys]
+        return [*carry, *self.totals(ctx, ys, self.y_types)]
 
 
 def _slice(ctx: RuleContext, x: Any, t: TensorType, place: Any, zero: Any) -> Any:
@@ -221,8 +239,7 @@ def _slice(ctx: RuleContext, x: Any, t: TensorType, place: Any, zero: Any) -> An
     sizes = (1, *t.shape[1:], *t.dtype.physical)
     row = ctx.create("stablehlo.dynamic_slice", [x, place, *[zero] * (len(sizes) - 1)],
                      [t.with_shape((1, *t.shape[1:]))], slice_sizes=ctx.int_array(sizes))
-    return ctx.total(ctx.create("stablehlo.reshape", [row], [t.with_shape(t.shape[1:])]),
-                     t.without(0))
+    return ctx.create("stablehlo.reshape", [row], [t.with_shape(t.shape[1:])])
 
 
 def _static_slice(ctx: RuleContext, x: Any, t: TensorType, at: int) -> Any:
@@ -233,8 +250,7 @@ def _static_slice(ctx: RuleContext, x: Any, t: TensorType, at: int) -> Any:
                        start_indices=ctx.int_array(starts),
                        limit_indices=ctx.int_array((at + 1, *physical[1:])),
                        strides=ctx.int_array((1,) * len(physical)))
-    return ctx.total(ctx.create("stablehlo.reshape", [x], [t.with_shape(t.shape[1:])]),
-                     t.without(0))
+    return ctx.create("stablehlo.reshape", [x], [t.with_shape(t.shape[1:])])
 
 
 def _write(ctx: RuleContext, stack: Any, y: Any, t: TensorType, place: Any, zero: Any) -> Any:

@@ -197,4 +197,4 @@ except ValueError as e:
     print(e)
 """
     message = process(code, XFRONT_NUM_CPU_DEVICES="4")
-    assert message == "the program runs on 4 devices, 2 were given"
+    assert message == "the program runs on 4 devices, but 2 were given"

@@ -94,7 +94,7 @@ CALLS: dict[str, tuple[Any, tuple, dict[str, Any]]] = {
     "image.scale_and_translate": (None, (M, (2, 3), (0,), V[:1], V[:1], "linear"), {}),
     "numpy.vectorize": (None, (lambda x, y: x,), {}),
     "lax.associative_scan": (None, (lax.add, V), {}),
-    "lax.composite": (None, (twice, "twice"), {}),
+    "lax.composite": (None, (twice, "my.twice"), {}),
     "lax.conv": (None, (C, C, (1, 1), "SAME"), {}),
     "lax.conv_general_dilated": (None, (C, C, (1, 1), "SAME"), {}),
     "lax.conv_general_dilated_local": (None, (C, np.ones((1, 9, 1, 1), np.float32), (1, 1),

@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import xfront
 from xfront import dtypes, enable_x64, numpy
 from xfront.arrays.binding import x64_state
 
@@ -27,7 +28,7 @@ def x64():
 
 
 def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(dtypes, extraglobs={"jnp": numpy}).failed == 0
+    assert doctest.testmod(dtypes, extraglobs={"jnp": numpy, "xfront": xfront}).failed == 0
 
 
 @pytest.mark.parametrize("name", dtypes.SCALAR_TYPES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,6 +20,8 @@ from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import register_pytree_node, tree_leaves, tree_unflatten
 
+_NAMESPACED = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+")
+
 
 def composite(decomposition: Callable[..., Any], name: str, version: int = 0
               ) -> Callable[..., Any]:
@@ -31,8 +34,8 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0
     Returns: a function of the same arguments. StableHLO has a `stablehlo.composite` for it, with
       the decomposition as a function; arrays that it closes over are its first operands. What is
       not known of the composite (its derivatives, its batches) is known of the decomposition.
-    Raises: TypeError where an attribute is not a bool, number, string, NumPy array, None, or tuple,
-      list or dict of these.
+    Raises: ValueError for a name without a namespace; TypeError where an attribute is not a bool,
+      number, string, NumPy array, None, or tuple, list or dict of these.
     Source: StableHLO spec, composite.
 
     >>> lax.composite(lambda x: x + 1, "my.increment")(2.)
@@ -42,6 +45,9 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0
         raise TypeError(f"composite: decomposition must be a function, got {decomposition!r}")
     if not isinstance(name, str):
         raise TypeError(f"composite: name must be a string, got {name!r}")
+    if not _NAMESPACED.fullmatch(name):
+        raise ValueError(f"composite: name must have a namespace, as in \"my.relu\", and consist of "
+                         f"letters, digits, _, $ and dots, got {name!r}")
     version = index_of(version, "version")
     from ..transforms.flat import Arguments  # late: most programs have no composite
     from .control_flow import captures_in_front, record

@@ -18,6 +18,9 @@ def test_a_composite_computes_its_decomposition():
     np.testing.assert_array_equal(xfront.vmap(cubed)(jnp.arange(3.0)), [0.0, 1.0, 8.0])
     with pytest.raises(TypeError, match="function"):
         lax.composite(3, "my.three")  # type: ignore[arg-type]
+    for name in ("relu", "1my.relu", "my-own.relu", "my."):
+        with pytest.raises(ValueError, match="must have a namespace"):
+            lax.composite(jnp.sin, name)
     with pytest.raises(TypeError, match="name must be a string"):
         lax.composite(lambda x: x, 3)  # type: ignore[arg-type]
 

@@ -89,6 +89,7 @@ HOLDERS: dict[str, Callable[[float], Callable[..., Any]]] = {
     "scan": lambda c: lambda v: lax.scan(lambda s, y: (s * c + y, s * y), v[0], v),
     "while": lambda c: lambda v: lax.while_loop(lambda s: jnp.sum(s) < 9.0 * c, lambda s: s + c, v),
     "checkpoint": lambda c: jax.checkpoint(lambda v: jnp.sin(v * c)),
+    "composite": lambda c: lax.composite(lambda v: jnp.sin(v * c), "my.sine"),
     "custom_jvp": by_rule(pushed), "custom_vjp": by_rule(pulled), "custom_vmap": by_rule(batched),
     "a rule of custom_jvp": ruled(True), "a rule of custom_vjp": ruled(False),
     "custom_linear_solve": solved, "linear_call": linear,

@@ -11,8 +11,15 @@ import xfront
 import xfront.numpy as jnp
 from benchmarks.control import repeated, uses
 from tests.work import calls
+from xfront_ir.sharding import MeshAxes
 
 USES = 10
+
+
+@pytest.fixture(autouse=True)
+def no_mesh(monkeypatch):
+    """The costs are those of a process that has not made a mesh; other tests may have made one."""
+    monkeypatch.setattr(MeshAxes, "placed", False)
 
 
 def made(name, transform):
