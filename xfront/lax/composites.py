@@ -46,7 +46,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0
     if not isinstance(name, str):
         raise TypeError(f"composite: name must be a string, got {name!r}")
     if not _NAMESPACED.fullmatch(name):
-        raise ValueError(f"composite: name must have a namespace, as in \"my.relu\", and consist of "
+        raise ValueError(f"composite: name must have a namespace, as 'my.relu' has, and consist of "
                          f"letters, digits, _, $ and dots, got {name!r}")
     version = index_of(version, "version")
     from ..transforms.flat import Arguments  # late: most programs have no composite
