@@ -153,7 +153,7 @@ assert np.array_equal(back.addressable_data(0), data)
 try:
     manager.serialize_with_paths([jax.numpy.ones(2)], [sys.argv[3] + "2"])
 except ValueError as e:
-    assert "this process alone" in str(e)
+    assert "only on devices of this process" in str(e)
 else:
     raise AssertionError("an array of one process was written")
 
