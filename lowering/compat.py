@@ -5,9 +5,13 @@ Tests of its version and of features by `hasattr` are here, so that no other fil
 
 from __future__ import annotations
 
+import contextlib
+import importlib.machinery
+import importlib.util
 import os
+import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")     # read when the first extension is imported
@@ -119,7 +123,30 @@ def _set_up_lapack() -> None:
 
     for name, capsule, api in lapack.registrations()["cpu"]:
         _jax.register_custom_call_target(name, capsule, platform="Host", api_version=api)
-    _lapack.initialize()           # a LAPACK call before this ends the process
+    with _imported_alone("scipy.linalg", "cython_blas", "cython_lapack"):
+        _lapack.initialize()       # a LAPACK call before this ends the process
+
+
+@contextlib.contextmanager
+def _imported_alone(package: str, *names: str) -> Iterator[None]:
+    """Extension modules of a package, imported without the package itself, which takes ten times as
+    long. They are forgotten afterwards, so that a later import of the package finds all of it."""
+    above, _, below = package.rpartition(".")
+    if package in sys.modules or importlib.util.find_spec(above) is None:
+        yield
+        return
+    folder = [os.path.join(path, below) for path in importlib.import_module(above).__path__]
+    full = [f"{package}.{name}" for name in names]
+    try:
+        for name in full:
+            spec = importlib.machinery.PathFinder.find_spec(name, folder)
+            if spec is not None and spec.loader is not None:
+                sys.modules[name] = importlib.util.module_from_spec(spec)
+                spec.loader.exec_module(sys.modules[name])
+        yield
+    finally:
+        for name in full:
+            sys.modules.pop(name, None)
 
 
 def _set_up_sparse() -> None:

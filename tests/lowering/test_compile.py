@@ -171,6 +171,22 @@ def test_requirements_are_set_up_once() -> None:
     assert not compat.meet(["what no version knows"])
 
 
+def test_lapack_is_set_up_without_the_rest_of_scipy() -> None:
+    code = """
+import sys
+import numpy as np
+import xfront
+import xfront.numpy as jnp
+print(jnp.linalg.eigvals(jnp.diag(jnp.arange(1., 9.))).real.sum(), "scipy.linalg" in sys.modules)
+import scipy.linalg.cython_blas
+import scipy.linalg.cython_lapack
+print("dgemm" in scipy.linalg.cython_blas.__pyx_capi__, "dpotrf" in
+      scipy.linalg.cython_lapack.__pyx_capi__, scipy.linalg.eigvals(np.eye(2)).real.sum(),
+      jnp.linalg.eigvals(jnp.eye(9)).real.sum())
+"""
+    assert process(code).splitlines() == ["36.0 False", "True True 2.0 9.0"]
+
+
 def test_a_program_on_four_devices() -> None:
     code = """
 import numpy as np
