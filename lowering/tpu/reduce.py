@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from lowering.forms.conditions import floats
+from lowering.forms.conditions import of
 from lowering.forms.places import Place
 from lowering.tpu import form
-from xfront_ir import ops
+from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.formulas import Term
 
 
 def softmax(place: Place, op: Op) -> list[Value] | None:
-    """The elements are x times e / s times -1 / s, where s is the sum of e in each row, and e the
+    """The elements are x times e / s times -(1 / s), where s is the sum of e in each row, and e the
     exp of what has the maximum 0 there: x, e and the sums."""
     product = place.operation(op.operands[0], ops.mul)
     slope = product and place.operation(product.operands[1], ops.mul)
     if product is None or slope is None:
         return None
-    share, inverse = [place.operation(v, ops.div) for v in slope.operands]
+    share = place.operation(slope.operands[0], ops.div)
+    opposite = place.operation(slope.operands[1], ops.neg)
+    inverse = opposite and place.operation(opposite.operands[0], ops.div)
     if share is None or inverse is None:
         return None
     (e, s), (number, other) = share.operands, inverse.operands
@@ -29,7 +31,7 @@ def softmax(place: Place, op: Op) -> list[Value] | None:
     greatest = top and place.operation(top.operands[0], ops.reduce_max)
     if not (total and shifted and greatest):
         return None
-    found = (other is s and place.constant(number) == -1 and total.operands[0] is e
+    found = (other is s and place.constant(number) == 1 and total.operands[0] is e
              and greatest.operands[0] is shifted.operands[0]
              and op.attrs["axes"] == total.attrs["axes"] == greatest.attrs["axes"])
     return [product.operands[0], e, total.results[0]] if found else None
@@ -37,9 +39,9 @@ def softmax(place: Place, op: Op) -> list[Value] | None:
 
 # XLA computes the sum in one kernel with a product of matrices that makes x, if there is no
 # quotient between them.
-@form(ops.reduce_sum, when=floats, reads=softmax)
+@form(ops.reduce_sum, when=of(dtypes.f32, dtypes.bf16, dtypes.f64), reads=softmax)
 def slope_of_softmax(b: Builder, op: Op, terms: Value, x: Value, e: Value, s: Value) -> Value:
-    """The sum of x e, times -1 / s^2, which is in range for 1 <= s."""
+    """The sum of x e, times -1 / s^2, which is in range for 1 <= s < 2 ** 63."""
     rows = Term(b, s)
     made = ops.reduce_sum(Term(b, x) * Term(b, e), axes=op.attrs["axes"])
     return (made * (-1 / (rows * rows))).value

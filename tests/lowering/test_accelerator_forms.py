@@ -175,6 +175,13 @@ def test_upper_halves_of_products_on_tpu(dtype: Any) -> None:
     np.testing.assert_array_equal(evaluate(made, x, y)[0], expected.astype(dtype.numpy))
 
 
+def test_the_slope_of_softmax_is_left_alone_where_a_square_of_its_sum_may_overflow() -> None:
+    path = Path(__file__).parent / "golden" / "accelerators" / "tpu_reduce.slope_of_softmax.ir"
+    program = path.read_text().partition("// ---- expect\n")[0].split("\n", 1)[1]
+    for dtype, forms in (("f32", 1), ("bf16", 1), ("f64", 1), ("f16", 0)):
+        assert len([*taken(special(parse(program.replace("f32", dtype)), "tpu"))]) == forms
+
+
 # --- text -----------------------------------------------------------------------------------
 
 FILES = sorted((Path(__file__).parent / "golden" / "accelerators").glob("*.ir"))

@@ -93,9 +93,9 @@ mul = _numeric("mul", tangent(lambda t, x, y, z: t * y), tangent(lambda t, x, y,
                transpose=transpose_bilinear(lambda ct, y: ct * y, lambda ct, x: x * ct),
                strong=becomes("strong_mul"))
 div = _numeric("div", tangent(lambda t, x, y, z: t / y),
-               # z * (-1 / y), not -z / y: XLA makes two quotients one, by a product that may leave
-               # the range
-               slope(lambda x, y, z: z * (-1 / y)),
+               # z * -(1 / y), not -z / y: XLA makes two quotients one, by a product that may leave
+               # the range; 1 / y is often the other slope too
+               slope(lambda x, y, z: z * -(1 / y)),
                transpose=lambda b, op, cts, known: (_quotient(b, cts[0], known[1]), None),
                strong=becomes("strong_div"))
 rem = elementwise("rem", lambda b, t, op: t, slope(lambda x, y, z: -_trunc(x / y)),
