@@ -12,7 +12,7 @@ import builtins
 import dis
 import functools
 import sys
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..arrays import binding
 _LIBRARIES = {"xfront", "jax", "numpy", "ml_dtypes", "math", "operator", "functools", "itertools",
               "builtins"}
 _FIXED = {type(None), bool, int, float, complex, str, bytes, np.dtype, type(...), slice, range,
-          BuiltinFunctionType, binding.ArrayImpl}
+          binding.ArrayImpl}
 _CHANGING = {"globals", "vars", "open", "input", "eval", "exec", "__import__"}
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import math
+import random
 import sys
+import time
 import types
 from typing import Any
 
@@ -13,6 +16,7 @@ import pytest
 import xfront
 import xfront.numpy as jnp
 from xfront.transforms import flat
+from xfront.transforms.reads import reads
 
 
 @pytest.fixture
@@ -181,3 +185,8 @@ def test_options_and_scopes_have_traces_of_their_own(traced):
     text = xfront.jit(lambda x: [xfront.named_scope(n)(f)(x * k) for k, n in enumerate(
         ("one", "two"))]).lower(1.0).as_text(debug_info=True)
     assert "one/" in text and "two/" in text
+
+
+def test_methods_of_objects_that_change_are_not_fixed() -> None:
+    assert all(reads(f) is not None for f in (math.sin, len, np.array))
+    assert reads(random.random) is None and reads([1].pop) is None and reads(time.time) is None
