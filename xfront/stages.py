@@ -244,6 +244,26 @@ def _empty_like(x: Any) -> Any:
 
 # --- the stages of jit ------------------------------------------------------------------------
 
+class ArgInfo:
+    """The type of an argument of a stage, and whether it is donated.
+
+    >>> lowered = xfront.jit(jnp.add, donate_argnums=0).lower(1.0, 2.0)
+    >>> [info.donated for info in lowered.args_info[0]]
+    [True, False]
+    """
+
+    __slots__ = ("aval", "donated")
+
+    def __init__(self, aval: Any, donated: bool) -> None:
+        self.aval, self.donated = aval, donated
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+
+    def __repr__(self) -> str:
+        return f"ArgInfo({self.aval}, donated={self.donated})"
+
+
 class Traced:
     """A jitted function traced for a signature.
 
@@ -256,6 +276,30 @@ class Traced:
         self._jitted, self._flat, self._leaves, self._donated = jitted, flat, leaves, donated
         self.in_tree, self.out_tree = tree, flat.out_tree
         self.fun_name = jitted.name
+
+    @property
+    def args_info(self) -> Any:
+        """The tree (args, kwargs) of `ArgInfo`s, without static arguments."""
+        function = self.ir
+        n = len(function.params) - len(self._flat.captures)
+        infos = [ArgInfo(shape_struct(v.type, w).aval, d) for v, w, d in
+                 zip(function.params[:n], function.weak_params, self._donated, strict=False)]
+        args, kwargs = tree_unflatten(self.in_tree, infos)
+        statics = {i % len(args) for i in self._jitted.options.static_argnums
+                   if -len(args) <= i < len(args)}
+        names = self._jitted.options.static_argnames
+        return (tuple([a for i, a in enumerate(args) if i not in statics]),
+                {k: a for k, a in kwargs.items() if k not in names})
+
+    @property
+    def in_avals(self) -> Any:
+        """The tree (args, kwargs) of types, without static arguments."""
+        return tree_map(lambda info: info.aval, self.args_info)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """Positions of the donated leaves."""
+        return tuple([i for i, d in enumerate(self._donated) if d])
 
     @property
     def ir(self) -> Function:
@@ -272,6 +316,11 @@ class Traced:
     def out_info(self) -> Any:
         """The result's tree with `ShapeDtypeStruct` leaves."""
         return shapes_of(self._flat)
+
+    @property
+    def out_avals(self) -> Any:
+        """The result's tree of types."""
+        return tree_map(lambda struct: struct.aval, self.out_info)
 
     def as_text(self) -> str:
         """The text of the IR."""
@@ -311,62 +360,34 @@ def asked_platform(platforms: Sequence[str] | None) -> str | None:
     return names.pop()
 
 
-class ArgInfo:
-    """The type of an argument of a stage, and whether it is donated.
+class _AfterTraced:
+    """What the later stages know from the first."""
 
-    >>> lowered = xfront.jit(jnp.add, donate_argnums=0).lower(1.0, 2.0)
-    >>> [info.donated for info in lowered.args_info[0]]
-    [True, False]
-    """
+    _traced: Traced
 
-    __slots__ = ("aval", "donated")
+    @property
+    def args_info(self) -> Any:
+        """The tree (args, kwargs) of `ArgInfo`s, without static arguments."""
+        return self._traced.args_info
 
-    def __init__(self, aval: Any, donated: bool) -> None:
-        self.aval, self.donated = aval, donated
+    @property
+    def in_avals(self) -> Any:
+        """The tree (args, kwargs) of types, without static arguments."""
+        return self._traced.in_avals
 
-    shape = property(lambda self: self.aval.shape)
-    dtype = property(lambda self: self.aval.dtype)
-
-    def __repr__(self) -> str:
-        return f"ArgInfo({self.aval}, donated={self.donated})"
-
-
-def args_info(traced: Traced) -> Any:
-    """The tree (args, kwargs) of `ArgInfo`s of a traced call, without static arguments."""
-    function = traced.ir
-    n = len(function.params) - len(traced._flat.captures)
-    infos = [ArgInfo(shape_struct(v.type, w).aval, d) for v, w, d in
-             zip(function.params[:n], function.weak_params, traced._donated, strict=False)]
-    args, kwargs = tree_unflatten(traced.in_tree, infos)
-    statics = {i % len(args) for i in traced._jitted.options.static_argnums
-               if -len(args) <= i < len(args)}
-    names = traced._jitted.options.static_argnames
-    return (tuple([a for i, a in enumerate(args) if i not in statics]),
-            {k: a for k, a in kwargs.items() if k not in names})
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """Positions of the donated leaves."""
+        return self._traced.donate_argnums
 
 
-class Lowered:
+class Lowered(_AfterTraced):
     """A jitted function lowered to StableHLO for a signature.
 
     >>> lowered = xfront.jit(lambda x: 2 * x).lower(jnp.ones(3))
     >>> lowered.out_info.shape, "stablehlo.multiply" in lowered.as_text()
     ((3,), True)
     """
-
-    @property
-    def args_info(self) -> Any:
-        """The tree (args, kwargs) of `ArgInfo`s."""
-        return args_info(self._traced)
-
-    @property
-    def in_avals(self) -> Any:
-        """The tree (args, kwargs) of types."""
-        return tree_map(lambda info: info.aval, self.args_info)
-
-    @property
-    def donate_argnums(self) -> tuple[int, ...]:
-        """Positions of the donated leaves."""
-        return tuple([i for i, d in enumerate(self._traced._donated) if d])
 
     @uncollected
     def __init__(self, traced: Traced, platform: str | None = None, plain: bool = False) -> None:
@@ -510,7 +531,7 @@ def promised(x: Any) -> Any:
     return as_operand(x) if sharding is None else Promised(x.aval, sharding)
 
 
-class Compiled:
+class Compiled(_AfterTraced):
     """A jitted function compiled for one signature and device. It is called with arguments of that
     signature that lie on that device or are uncommitted.
 
@@ -536,7 +557,6 @@ class Compiled:
         self._kinds = [(v.type, w) for v, w in zip(flat.function.params[:n],
                                                    flat.function.weak_params, strict=False)]
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
-        self.out_info = traced.out_info
         self._called = binding.make_pjit(traced.fun_name, lambda *a, **k: self._miss(*a, **k)[0],
                                          self._miss, global_cache_key="compiled")
 
@@ -615,7 +635,7 @@ class Compiled:
 
         Static arguments are left out.
         """
-        info = args_info(self._traced)
+        info = self.args_info
         required = self._program.compiled.shardings_of_arguments(len(self._kinds))
         places = iter([s if self._reads(i) else None for i, s in enumerate(required)])
         return tree_map(lambda _: next(places), info)
@@ -637,6 +657,12 @@ class Compiled:
         compiled = self._program.compiled
         return tree_unflatten(self.out_tree, [_format(s, t) for s, (t, _) in zip(
             compiled.out_shardings, compiled.out_types, strict=True)])
+
+    @property
+    def out_info(self) -> Any:
+        """The result's tree of `ShapeDtypeStruct`s with their shardings."""
+        return tree_map(lambda struct, sharding: struct.update(sharding=sharding),
+                        self._traced.out_info, self.output_shardings)
 
     @property
     def output_shardings(self) -> Any:

@@ -610,7 +610,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     Raises: TypeError where an argument is an integer; NotImplementedError for `reduce_axes`.
 
     >>> xfront.linear_transpose(lambda x: 3 * x, 1.0)(2.0)
-    (Array(6., dtype=float32),)
+    (Array(6., dtype=float32, weak_type=True),)
     """
     from ..structs import struct_kind  # it stands on this floor
 
@@ -646,7 +646,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
             cts = [varying_alike(name, ct, s) for ct, s in zip(cts, sets, strict=True)]
         moved = iter(bind(back, [*flat.captures, *map(as_operand, cts)], name=name))
         return tuple(tree_unflatten(tree, [
-            next(moved) if a else zeros_like_type(t)
-            for a, (t, _) in zip(active, kinds, strict=True)]))
+            reweak(next(moved) if a else zeros_like_type(t), weak)
+            for a, (t, weak) in zip(active, kinds, strict=True)]))
 
     return transposed

@@ -15,6 +15,9 @@ import importlib.util, sys
 import jax, jax.numpy as jnp, xfront
 from jax import Array, grad, jit, lax, random, tree_util
 import jax.scipy.stats.norm, jax.extend.core.primitives, jax.nn.initializers
+import jax.experimental.array_serialization.tensorstore_impl
+from jax.experimental import mesh_utils, multihost_utils, pjit
+from jax.experimental.shard_map import shard_map
 from jax.example_libraries import stax
 
 assert jnp is xfront.numpy and lax is xfront.lax and jit is xfront.jit and Array is xfront.Array

@@ -48,14 +48,20 @@ def test_compiled_functions_name_what_is_gone():
         read(x)
 
 
-def test_what_a_lowered_function_knows():
-    lowered = jax.jit(lambda x, n, d: x * n, static_argnums=1, donate_argnums=0).lower(
+def test_what_every_stage_knows_of_its_arguments():
+    traced = jax.jit(lambda x, n, d: x * n, static_argnums=1, donate_argnums=0).trace(
         SPEC, 2, {"a": 1})
-    args, kwargs = lowered.args_info
-    assert kwargs == {} and len(args) == 2
-    assert args[0].shape == (3,) and args[0].donated and not args[1]["a"].donated
-    assert lowered.donate_argnums == (0,) and lowered.in_avals[0][0].shape == (3,)
-    assert lowered.out_info.shape == (3,)
+    lowered = traced.lower()
+    compiled = lowered.compile()
+    for stage in traced, lowered, compiled:
+        args, kwargs = stage.args_info
+        assert kwargs == {} and len(args) == 2
+        assert args[0].shape == (3,) and args[0].donated and not args[1]["a"].donated
+        assert stage.donate_argnums == (0,) and stage.in_avals[0][0].shape == (3,)
+        assert stage.out_info.shape == (3,)
+    assert traced.out_avals.shape == (3,) and traced.out_avals.dtype == "float32"
+    assert lowered.out_info.sharding is None
+    assert compiled.out_info.sharding == compiled.output_shardings
     assert "stablehlo" in lowered.as_text()
 
 
