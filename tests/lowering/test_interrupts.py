@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -15,6 +17,7 @@ FIRST_PROGRAM = """
 import os, signal, sys
 import xfront, xfront.numpy as jnp
 
+signal.signal(signal.SIGINT, signal.default_int_handler)     # a job in the background ignores it
 name, armed = sys.argv[1], [True]
 def interrupt(event, args):
     if armed[0] and event == "import" and args[0] == name:
@@ -41,6 +44,15 @@ def test_an_import_that_is_interrupted(name, monkeypatch) -> None:
     assert done.stdout == "True (2,)\n", done.stdout + done.stderr
 
 
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also where the tests were started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded")
 def test_what_was_begun_ends_before_a_signal_is_raised() -> None:
     ended = []
 
@@ -54,8 +66,6 @@ def test_what_was_begun_ends_before_a_signal_is_raised() -> None:
     assert main is not None
 
     def interrupted() -> None:
-        import signal
-
         signal.pthread_kill(main, signal.SIGINT)
         load()
 
