@@ -28,7 +28,8 @@ PACKAGES = (
     "experimental.checkify", "experimental.hijax", "experimental.jet", "experimental.layout",
     "experimental.mesh_utils", "experimental.multihost_utils", "experimental.ode",
     "experimental.pjit", "experimental.rnn", "experimental.shard_map", "experimental.sparse",
-    "experimental.topologies", "monitoring", "profiler", "ref", "sharding", "stages", "test_util",
+    "experimental.sparse.linalg", "experimental.topologies", "monitoring", "profiler", "ref",
+    "sharding", "stages", "test_util",
 )  # fmt: skip
 DISTRIBUTIONS = (
     "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon", "gamma",

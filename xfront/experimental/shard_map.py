@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..on_demand import shown as _shown
 from ..sharding.mesh import AbstractMesh, Mesh
 from ..tracebacks import front_door
 from ..transforms.shard_map import shard_map as _shard_map
@@ -45,3 +46,4 @@ def shard_map(f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any,
 
 
 __all__ = ["shard_map"]
+__dir__ = _shown(globals())
