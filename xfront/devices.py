@@ -168,9 +168,9 @@ def _put(x: Any, device: Any) -> Any:
 
 @front_door
 def device_get(x: Any) -> Any:
-    """The tree `x` with NumPy arrays in place of arrays; other leaves stay."""
+    """The tree `x` with NumPy arrays in place of arrays; other leaves stay, traced ones too."""
     def fetch(v: Any) -> Any:
-        if type(v) is KeyArray:
+        if type(v) in (KeyArray, Tracer):
             return v
         return np.asarray(v) if isinstance(v, binding.Array) else v
 

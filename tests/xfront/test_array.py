@@ -17,7 +17,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import xfront.arrays.methods  # noqa: F401  attaches them
+import xfront.arrays.methods
 from xfront.arrays import binding, rows
 from xfront.arrays.binding import AbstractArray, put, to_numpy
 
@@ -141,6 +141,15 @@ def test_attributes() -> None:
     assert isinstance(a, binding.Array) and not hasattr(a, "nothing")
     assert a.is_ready() and a.block_until_ready() is a and not a.is_deleted()
     assert a.on_device_size_in_bytes() == 12 and a.unsafe_buffer_pointer() > 0
+
+
+def test_device_get_leaves_what_is_traced():
+    def double(x):
+        [same], n = xfront.device_get(([x], 2))
+        assert same is x
+        return same * n
+
+    assert xfront.jit(double)(put(np.ones(2, np.float32))).tolist() == [2, 2]
 
 
 def test_python_reads_scalars() -> None:
