@@ -540,3 +540,10 @@ def test_every_attribute_is_attached() -> None:
     assert not [
         name for name, value in SURFACE.items() if value is not None and name not in attached
     ]
+
+
+def test_methods_without_an_array() -> None:
+    assert xfront.Array.sum(put(np.ones(3, np.float32))).tolist() == 3
+    assert (xfront.Array.__add__(put(1), 2).tolist(), xfront.Array.all.__name__) == (3, "all")
+    assert isinstance(xfront.Array.at, property) and not hasattr(xfront.Array, "nothing")
+    assert repr(xfront.Array) == "<class 'xfront.Array'>"

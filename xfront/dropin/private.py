@@ -30,7 +30,7 @@ _MEANING = {
     "_src.ad_checkpoint": "ad_checkpoint extend.core.primitives",
     "_src.ad_util": "dropin.primitives_elsewhere interpreters.ad extend.core.primitives",
     "_src.api": ".",
-    "_src.api_util": "api_util",
+    "_src.api_util": "api_util dropin.arguments",
     "_src.array": "dropin.jaxlib_names .",
     "_src.basearray": ".",
     "_src.callback": "callbacks experimental extend.core.primitives",

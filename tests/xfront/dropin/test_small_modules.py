@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
 import xfront
 import xfront.numpy as jnp
 from xfront import api_util, dlpack, monitoring, stages, tree_util
-from xfront.dropin import sequences
+from xfront.dropin import arguments, sequences
 from xfront.extend import linear_util as lu
 
 
@@ -97,3 +99,14 @@ def test_types_tell_those_of_tangents() -> None:
     assert xfront.typeof(jnp.arange(2)).to_tangent_aval().dtype == xfront.float0
     assert isinstance(xfront.jit(lambda x: x), stages.Wrapped)
     assert xfront.typeof(jnp.ones((2, 3))).sharding.spec == xfront.P(None, None)
+
+
+def test_positions_and_names_of_the_same_parameters() -> None:
+    def f(a, b=1, *c, d=2, **e): ...
+
+    sig = inspect.signature(f)
+    for given, both in (((None, None), ((), ())), ((0, None), ((0,), ("a",))),
+                        (([0, 1], None), ((0, 1), ("a", "b"))), ((None, "b"), ((1,), ("b",))),
+                        ((None, ("a", "d")), ((0,), ("a", "d"))), ((0, "d"), ((0,), ("d",))),
+                        ((-1, None), ((-1,), ())), ((7, None), ((7,), ()))):
+        assert arguments.infer_argnums_and_argnames(sig, *given) == both

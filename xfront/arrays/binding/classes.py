@@ -73,7 +73,15 @@ def install(surface: Mapping[str, Any]) -> None:
     install_on(ArrayImpl, surface)
 
 
-Array.__module__ = "xfront"
+def _of_class(cls: type, name: str) -> Any:
+    """What `Array.sum`, without an instance, is: the attribute of arrays."""
+    if cls is Array and hasattr(ArrayImpl, name):
+        return getattr(ArrayImpl, name)
+    raise AttributeError(f"type object '{cls.__qualname__}' has no attribute {name!r}")
+
+
+type(Array).__getattr__ = _of_class  # type: ignore[attr-defined]
+Array.__module__, Array.__qualname__ = "xfront", "Array"
 Array.__doc__ = """The type of arrays, and of tracers that stand for them, for `isinstance`.
 
 >>> isinstance(jnp.arange(3), xfront.Array), isinstance(np.arange(3), xfront.Array)
