@@ -162,17 +162,25 @@ _MEETING = threading.Lock()
 
 
 def meet(requirements: Sequence[str]) -> bool:
-    """Set up what a program requires; False where a requirement is not known here."""
+    """Set up what a program requires; False where a requirement is not known here, or names a
+    function that is not registered (`targets.requirement`)."""
     if _met.issuperset(requirements):
         return True
     with _MEETING:
         for what in requirements:
             if what not in _met:
-                if what not in REQUIREMENTS:
+                if what in REQUIREMENTS:
+                    REQUIREMENTS[what]()
+                elif not _is_registered(what):
                     return False
-                REQUIREMENTS[what]()
                 _met.add(what)
     return True
+
+
+def _is_registered(what: str) -> bool:
+    from .targets import is_met  # few programs call functions by name
+
+    return is_met(what)
 
 
 def optimized_hlo(loaded: Any) -> str:

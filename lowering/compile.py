@@ -198,9 +198,13 @@ def compile_module(built: Built, client: Any, devices: Sequence[Any], overrides:
                    partition: Partition, hosts: Sequence[Any]) -> Any:
     """Compile a module for `devices` and load it; for described devices, only compile it.
 
-    Raises: JaxRuntimeError with XLA's message.
+    Raises: JaxRuntimeError with XLA's message, or for a function by name that is not registered.
     """
-    compat.meet(sorted(built.requirements))
+    requirements = sorted(built.requirements)
+    if not compat.meet(requirements):
+        from .targets import refuse_missing  # only to say what is wrong
+
+        refuse_missing(requirements)
     options = compat.compile_options(partition.num_replicas, partition.num_partitions,
                                      [d.id for d in devices], overrides)
     if is_described(devices[0]):

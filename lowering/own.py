@@ -6,7 +6,7 @@ insertion point and returns the MLIR values of the op's results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -16,15 +16,17 @@ from xfront_ir.core import Op
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import TensorType
 
+from .attributes import attribute_text
 from .context import RuleContext, element_text, mlir_context, rule
 
 
 class Place(NamedTuple):
-    """Where an op is being lowered."""
+    """Where an op is being lowered; `require` is `RuleContext.require`."""
 
     platform: str
     location: Any
     type_of: Callable[[TensorType], Any]
+    require: Callable[[str], None]
 
 
 def written_in_mlir(definition: OpDef, write: Callable[[Place, Op, Sequence[Any]], Any]) -> None:
@@ -32,7 +34,7 @@ def written_in_mlir(definition: OpDef, write: Callable[[Place, Op, Sequence[Any]
     @rule(definition)
     def lower(ctx: RuleContext, op: Op, *operands: Any) -> list[Any]:
         with ctx.ip, ctx.loc:
-            made = _values(write(Place(ctx.platform, ctx.loc, ctx.type), op, operands))
+            made = _values(write(Place(ctx.platform, ctx.loc, ctx.type, ctx.require), op, operands))
         wanted = [ctx.type(v) for v in op.results]
         given = [v.type for v in made]
         if given != wanted:
@@ -81,20 +83,38 @@ def attribute(value: Any) -> Any:
     Raises: TypeError where the value has none.
     """
     ir = bindings("ir")
-    if isinstance(value, (bool, np.bool_)):
-        return ir.BoolAttr.get(bool(value))
-    if isinstance(value, (int, np.integer)):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(value))
-    if isinstance(value, (float, np.floating)):
-        return ir.FloatAttr.get(ir.F64Type.get(), float(value))
-    if isinstance(value, str):
-        return ir.StringAttr.get(value)
-    if isinstance(value, dict):
-        return ir.DictAttr.get({k: attribute(v) for k, v in value.items()})
     if isinstance(value, (list, tuple)):
         return ir.ArrayAttr.get([attribute(v) for v in value])
-    raise TypeError(f"{value!r} of type {type(value).__name__} cannot be converted to an attribute "
-                    "of MLIR")
+    return ir.Attribute.parse(attribute_text(value))
+
+
+def custom_call(target: str, operands: Sequence[Any], result_types: Sequence[Any], api: int,
+                config: Any, layouts: Sequence[Any], aliases: Mapping[int, int],
+                has_side_effect: bool, more: Mapping[str, Any]) -> Any:
+    """The MLIR op that calls a function by name. Only for use in a lowering.
+
+    Args:
+      config: a dict of MLIR attributes for `api` 4, else a text.
+      layouts: axes from the fastest to the slowest, of all operands and of all results; or None.
+      aliases: by number of operand the number of the result that takes its memory.
+      more: further attributes.
+    """
+    ir = bindings("ir")
+    attrs = {"call_target_name": ir.StringAttr.get(target), "api_version": integer_attribute(api, 32),
+             "has_side_effect": ir.BoolAttr.get(has_side_effect),
+             "backend_config": ir.StringAttr.get(config) if isinstance(config, str)
+             else ir.DictAttr.get(dict(config)), **more}
+    for name, listed in zip(("operand_layouts", "result_layouts"), layouts, strict=True):
+        if listed is not None:
+            attrs[name] = ir.ArrayAttr.get([ir.Attribute.parse(
+                f"dense<{list(order) or ''}> : tensor<{len(order)}xindex>") for order in listed])
+    if aliases:
+        alone = len(result_types) == 1
+        attrs["output_operand_aliases"] = ir.ArrayAttr.get([ir.Attribute.parse(
+            f"#stablehlo.output_operand_alias<output_tuple_indices = {[] if alone else [k]}, "
+            f"operand_index = {i}, operand_tuple_indices = []>") for i, k in aliases.items()])
+    return ir.Operation.create("stablehlo.custom_call", results=list(result_types),
+                               operands=list(operands), attributes=attrs)
 
 
 def integer_attribute(value: int, bits: int) -> Any:

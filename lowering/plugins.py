@@ -244,3 +244,6 @@ def _register_gpu_calls(platform: str, library: str, c_api: Any) -> None:
         kernels = import_module(f"jaxlib.{module}").registrations().get(target, ())
         for name, handler, api in kernels:
             ext.register_custom_call_target(c_api, name, handler, target, api)
+    from .targets import plugin_loaded  # only where a plugin is loaded
+
+    plugin_loaded(target, ext, c_api)

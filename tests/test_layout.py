@@ -73,7 +73,7 @@ BODY_FAMILIES = ("collective", "control", "custom", "custom_vmap", "families", "
 DOOR = "xfront_ir.passes.bodies"
 
 # Families whose ops are resolved by passes and so have nothing to lower.
-NOT_LOWERED = ("families", "formulas", "lanes", "refs", "words")
+NOT_LOWERED = ("batch_methods", "families", "formulas", "lanes", "refs", "words")
 # What lowering rules of several families are written with.
 SHARED = ("complexes", "expressions")
 

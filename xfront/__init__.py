@@ -206,7 +206,7 @@ _FAMILIES = {
 _SUBMODULES = (
     "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "debug",
     "distributed", "dlpack", "dtypes", "errors", "example_libraries", "experimental", "extend",
-    "flatten_util", "image", "interpreters", "lax", "monitoring", "nn", "numpy", "ops", "profiler",
+    "ffi", "flatten_util", "image", "interpreters", "lax", "monitoring", "nn", "numpy", "ops", "profiler",
     "random", "ref", "scipy", "sharding", "stages", "test_util", "tree", "tree_util", "typing",
 )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
+from xfront_ir.ops.batch_methods import AT_ONCE, METHODS
 from xfront_ir.types import TensorType, tensor
 
 from .arrays import binding
@@ -30,7 +31,7 @@ from .tracing.tracer import Tracer
 from .transforms.flat import kind_of, placed
 from .tree_util import tree_flatten, tree_unflatten
 
-VMAP_METHODS = (None, "sequential", "sequential_unrolled", "expand_dims", "broadcast_all")
+VMAP_METHODS = (None, *METHODS)
 
 
 def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
@@ -46,8 +47,9 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
       args, kwargs: trees of arrays; other leaves reach the callback unchanged.
       sharding: None, or the sharding of the default device.
       vmap_method: how a batch reaches the callback: "sequential" or "sequential_unrolled" (example
-        by example), "expand_dims" (axes of size 1 for arguments without a batch) or "broadcast_all"
-        (all arguments have the batch); with None, `vmap` raises.
+        by example), "expand_dims" (axes of size 1 for arguments without a batch), "broadcast_all"
+        (all arguments have the batch) or "legacy_vectorized" (arguments without a batch stay as
+        they are); with None, `vmap` raises.
       vectorized: None only; the older spelling of `vmap_method`.
     Returns: tree of arrays.
     Raises: TypeError where `callback` is not a function; ValueError for another `vmap_method`, and
@@ -135,7 +137,7 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
         made = callback(*given, **named)
         if kind == "debug":
             return ()
-        batches = vmap_method in ("expand_dims", "broadcast_all")
+        batches = vmap_method in AT_ONCE
         return _checked(f"{kind}_callback", callback, made, out_tree, types, batches)
 
     operands = [leaves[i] for i in traced]
@@ -148,11 +150,11 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
                 kind=kind, ordered=bool(ordered), vmap_method=vmap_method)
     if kind == "debug":
         return None
-    return tree_unflatten(out_tree, [_as_declared(f"{kind}_callback", x, s)
+    return tree_unflatten(out_tree, [as_declared(f"{kind}_callback", x, s)
                                      for x, s in zip(made, specs, strict=True)])
 
 
-def _as_declared(name: str, x: Any, spec: Any) -> Any:
+def as_declared(name: str, x: Any, spec: Any) -> Any:
     """A result that varies over the axes of `shard_map` which its specification names.
 
     Raises: ValueError where it varies over others, too.

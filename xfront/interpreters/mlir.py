@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from lowering import own as mlir_own
+from lowering import targets
 from xfront_ir.core import Op
 from xfront_ir.dtypes import from_numpy
 from xfront_ir.types import TensorType
@@ -66,6 +67,7 @@ class ModuleContext(NamedTuple):
     """The facts about the module that a lowering may read."""
 
     platforms: tuple[str, ...]
+    require: Callable[[str], None]
 
     @property
     def context(self) -> Any:
@@ -99,10 +101,61 @@ def _write(place: mlir_own.Place, op: Op, values: Sequence[Any]) -> Any:
         raise NotImplementedError(f"MLIR translation rule for primitive '{call.name}' not found "
                                   f"for platform {place.platform}")
     ctx = LoweringRuleContext(
-        ModuleContext((place.platform,)), call.primitive,
+        ModuleContext((place.platform,), place.require), call.primitive,
         [aval_of(v.type) for v in op.operands], [aval_of(v.type) for v in op.results],
         place.location)
     return rule(ctx, *values, **call.params)
+
+
+def custom_call_builder(target: str, operand_layouts: Any, result_layouts: Any, config: Any,
+                        only_given: bool, more: dict[str, Any]) -> Callable[..., Any]:
+    """See `ffi.build_ffi_lowering_function`, whose arguments these are."""
+    if unknown := set(more) - _OF_CUSTOM_CALLS:
+        raise TypeError(f"the lowering to a call of {target!r} takes "
+                        f"{', '.join(sorted(_OF_CUSTOM_CALLS))}, got {', '.join(sorted(unknown))}")
+    api = more.get("api_version", 4)
+    if api not in (1, 2, 3, 4):
+        raise ValueError(f"the lowering to a call of {target!r}: api_version must be 1, 2, 3 or 4, "
+                         f"got {api!r}")
+    if config is not None and isinstance(config, str) is (api == 4):
+        raise ValueError(f"the lowering to a call of {target!r}: backend_config must be a dict of "
+                         "MLIR attributes with api_version 4, and a text with earlier versions; got "
+                         f"{config!r} with {api}")
+
+    def build(ctx: LoweringRuleContext, *operands: Any, **params: Any) -> Any:
+        if api != 4 and params:
+            raise ValueError(f"the call of {target!r} with api_version {api} takes no params, got "
+                             f"{', '.join(params)}")
+        ctx.module_context.require(
+            targets.requirement(ctx.module_context.platforms[0], target, api))
+        told = {**(config or {}), **{k: ir_attribute(v) for k, v in params.items()}} \
+            if api == 4 else config or ""
+        types = more.get("result_types") or [aval_to_ir_type(a) for a in ctx.avals_out]
+        layouts = [_fastest_first(given, avals, only_given) for given, avals in (
+            (operand_layouts, ctx.avals_in), (result_layouts, ctx.avals_out))]
+        return mlir_own.custom_call(
+            target, operands, types, api, told, layouts, more.get("operand_output_aliases") or {},
+            bool(more.get("has_side_effect", False)), more.get("extra_attributes") or {})
+
+    return build
+
+
+_OF_CUSTOM_CALLS = {"api_version", "extra_attributes", "has_side_effect", "operand_output_aliases",
+                    "result_types"}
+
+
+def _fastest_first(given: Any, avals: Sequence[Any], only_given: bool) -> Any:
+    """The layout of each array. Raises: ValueError where their number differs."""
+    if given is None:
+        if only_given:
+            return None
+        given = [None] * len(avals)
+    if len(given) != len(avals):
+        raise ValueError(f"a call of a function by name has {len(given)} layouts for {len(avals)} "
+                         "arrays")
+    return [range(a.ndim)[::-1] if order is None else tuple(
+        reversed(order.major_to_minor) if hasattr(order, "major_to_minor") else order)
+        for order, a in zip(given, avals, strict=True)]
 
 
 # --- values, types and attributes of MLIR ---------------------------------------------------------

@@ -13,19 +13,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
-from ..core import Op, Value
+from ..core import Op
 from ..errors import IRTypeError, IRValueError
-from ..opdef import BOOL, NONE, SLOT, TYPES, ZERO, define, enum, lookup, optional
+from ..opdef import BOOL, NONE, SLOT, TYPES, ZERO, define, enum, optional
 from ..spreading import anyhow, spreads
-from ..types import tensor
-from .families import move_batch
+from .batch_methods import METHODS, by_method
 
 if TYPE_CHECKING:
     from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
-
-METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all")
-"""How a batch reaches the host: one call per example, or one call with the batch axis in front. In
-that call the axis has size 1 or full size for unbatched operands."""
 
 
 class NoBatching(IRValueError, NotImplementedError):
@@ -59,46 +54,7 @@ def _batch_callback(b: Builder, op: Op, operands: Values, positions: Any, axis: 
     if method is None and kind == "pure":
         raise NoBatching("vmap of a pure callback needs to know how the host function takes a "
                          "batch: pass vmap_method, one of " + ", ".join(map(repr, METHODS)))
-    if method in ("expand_dims", "broadcast_all"):
-        return _batch_at_once(b, op, operands, positions, axis[1], method == "expand_dims")
-    unroll = axis[1] if method == "sequential_unrolled" else 1
-    return _batch_by_example(b, op, operands, positions, axis[1], unroll)
-
-
-def _batch_at_once(b: Builder, op: Op, operands: Any, positions: Any, size: int, expand: bool
-                   ) -> Any:
-    given = [_in_front(b, v, p, 1 if expand else size) for v, p in
-             zip(operands, positions, strict=True)]
-    types = tuple([tensor((size, *t.shape), t.dtype) for t in op.attrs["result_types"]])
-    made = b.emit(callback, *given, **{**op.attrs, "result_types": types})
-    return made, (0,) * len(types)
-
-
-def _in_front(b: Builder, value: Value, position: int | None, size: int) -> Value:
-    if position is None:
-        return move_batch(b, value, None, 0, size)
-    return move_batch(b, value, position, 0, value.type.shape[position])
-
-
-def _batch_by_example(b: Builder, op: Op, operands: Any, positions: Any, size: int, unroll: int
-                      ) -> Any:
-    inner = Builder("example")
-    inner.loc = op.loc
-    params = [inner.param(v.type) for v, p in zip(operands, positions, strict=True) if p is None]
-    batched = [inner.param(v.type) for v in op.operands]
-    own = iter(params)
-    kept = [next(own) if p is None else v for v, p in zip(batched, positions, strict=True)]
-    inner.params = [*params, *[v for v, p in zip(batched, positions, strict=True)
-                               if p is not None]]
-    inner.param_names, inner.weak_params = [], []
-    body = inner.close(inner.emit(callback, *kept, **op.attrs))
-    consts = [v for v, p in zip(operands, positions, strict=True) if p is None]
-    xs = [move_batch(b, v, p, 0, size) for v, p in zip(operands, positions, strict=True)
-          if p is not None]
-    scan = lookup("scan")
-    made = scan.regions.emit(b.emit, scan, (consts, (), xs), body=body, length=size, reverse=False,
-                             unroll=unroll)
-    return made, (0,) * len(made)
+    return by_method(b, op, operands, positions, axis[1], method)
 
 
 callback = define("callback", attrs={"slot": SLOT, "result_types": TYPES,
