@@ -28,7 +28,7 @@ PACKAGES = (
     "experimental.checkify", "experimental.hijax", "experimental.jet", "experimental.layout",
     "experimental.mesh_utils", "experimental.multihost_utils", "experimental.ode",
     "experimental.pjit", "experimental.rnn", "experimental.shard_map", "experimental.sparse",
-    "experimental.sparse.linalg", "experimental.topologies", "monitoring", "profiler", "ref",
+    "experimental.sparse.linalg", "experimental.topologies", "ffi", "monitoring", "profiler", "ref",
     "sharding", "stages", "test_util",
 )  # fmt: skip
 DISTRIBUTIONS = (

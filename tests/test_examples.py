@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -330,3 +331,12 @@ def test_causal_attention_sees_the_past_alone() -> None:
     assert losses and float(losses[2]) < 0.05 * float(losses[1])
     assert right and float(right[1]) > 99.0
     assert moved and float(moved[1]) == 0.0 < float(moved[2])
+
+
+@pytest.mark.skipif(shutil.which("g++") is None and shutil.which("clang++") is None,
+                    reason="there is no C++ compiler here")
+def test_own_kernel_agrees_with_the_plain_operation() -> None:
+    """Values, batches and gradients of an operation in C++."""
+    differences = re.findall(r"at most ([\d.e+-]+)", run("own_kernel.py"))
+    assert len(differences) == 4
+    assert all(float(d) < 1e-5 for d in differences)

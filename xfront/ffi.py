@@ -43,7 +43,7 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
       target_name: the name, see `register_ffi_target`; programs are compiled for it, and whoever
         registers it, in each process, says what runs.
       result_shape_dtypes: an object with shape and dtype, or a tuple or list of them: what the
-        function writes, with 64 bits where it says so. Inside `shard_map` results vary as those of
+        function writes. (A ShapeDtypeStruct has 64 bits under `enable_x64` alone.) Inside `shard_map` results vary as those of
         `pure_callback`.
       has_side_effect: whether the call runs even where its results are not used; without, equal
         calls may run once.
@@ -206,10 +206,11 @@ pycapsule makes one of a function of ctypes
 
 
 def register_ffi_target_as_batch_partitionable(name: str) -> None:
-    """Let each device call a function for its part of a batch.
+    """Permit XLA to let each device call a function for its part of a batch.
 
-    In a program on several devices, XLA divides such calls along leading axes, which all arrays
-    must share, and makes the other axes whole. Other calls are made for whole arrays.
+    In a program on several devices it may then divide a call along leading axes, which all arrays
+    must share; it makes other calls, and any call where it knows no better, for whole arrays.
+    `shard_map` of a function with the call divides it always.
 
     Args:
       name: of the function, whether it is registered yet or not.
