@@ -27,6 +27,7 @@ from ..tracing.programs import bind
 from ..tracing.trace import emit, pcast, state
 from ..tracing.tracer import Tracer
 from ..transforms.flat import Flat, as_operand, kind_of, name_of, placed, trace_call
+from ..transforms.shared_traces import shared
 from ..tree_util import (
     keystr,
     tree_flatten,
@@ -48,14 +49,22 @@ _ABSENT: Any = object()
 
 # --- tracing bodies -------------------------------------------------------------------------
 
+_INNER = "body_of_loop"
+"""On a function of this file that is made for a body of the user: that body, which is all that its
+calls read. Errors name it."""
+
+
 def trace_body(fun: Callable[..., Any], tree: Any, kinds: Kinds, kind: str,
                origins: Sequence[Any] | None) -> Flat:
     """Trace `fun(*tree_of_leaves)` as a body; `origins` are the leaves outside, if any."""
     outer = state.scope
     state.scope = (*outer, kind)
+    inner = getattr(fun, "__dict__", {}).get(_INNER, fun)
+    how = kind if inner is fun else (kind, fun.__code__)
     try:
-        return trace_call(lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name_of(fun),
-                          kind=kind, staging=True, origins=origins)
+        return shared(how, inner, (), tree, kinds, origins, lambda: trace_call(
+            lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name_of(fun), kind=kind,
+            staging=True, origins=origins), at_first=False)
     finally:
         state.scope = outer
 
@@ -399,7 +408,7 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array,
             i, value = carry
             return (i + 1, body_fun(i, value)), None
 
-        vars(step)["body_of_fori_loop"] = body_fun       # errors name it
+        vars(step)[_INNER] = body_fun
         n_unroll = length if unroll is True else 1 if not unroll else int(unroll)
         (_, value), _ = scan(step, (first, init_val), None, length, unroll=max(n_unroll, 1))
         return value
@@ -411,9 +420,13 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array,
         i, end, value = carry
         return i + 1, end, body_fun(i, value)
 
-    vars(body)["body_of_fori_loop"] = body_fun           # errors name it
+    vars(body)[_INNER] = body_fun
     bounds = [to_type(x, dtype) for x in (lower, upper)]
-    return while_loop(lambda c: c[0] < c[1], body, (*bounds, init_val), checkpoints=checkpoints)[2]
+    return while_loop(_is_before_end, body, (*bounds, init_val), checkpoints=checkpoints)[2]
+
+
+def _is_before_end(carry: Any) -> Any:
+    return carry[0] < carry[1]
 
 
 def _bound(name: str, x: Any) -> tuple[Any, bool]:
@@ -534,7 +547,11 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     Array([1, 4, 9], dtype=int32)
     """
     if batch_size is None:
-        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+        def step(_: Any, x: Any) -> Any:
+            return (), f(x)
+
+        vars(step)[_INNER] = f
+        return scan(step, (), xs)[1]
     from ..transforms.vmap import vmap  # only for batches
     from ..tree_util import tree_map
     from .shape import concatenate, reshape

@@ -88,7 +88,7 @@ def loop_of(what: str, fun: Any) -> tuple[str, Any, str, str, int]:
 
     A fori_loop is a scan or a while_loop whose carry holds the counter too.
     """
-    inner = getattr(fun, "body_of_fori_loop", None)
+    inner = getattr(fun, "body_of_loop", None)
     if inner is not None:
         return "fori_loop", inner, "body_fun", "init_val", 1
     if what == "scan":

@@ -6,26 +6,21 @@
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
 from xfront_ir import ops
 
 from ..arrays.arguments import only
-from ..arrays.binding import ArrayImpl
-from ..config import trace_key
 from ..tracebacks import front_door, front_door_of
-from ..tracing import programs
-from ..tracing.following import sets_of
 from ..tracing.programs import bind
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_map, tree_unflatten
 from .custom_rules import named_argnums
-from .flat import Arguments, Flat, fill, name_of
+from .flat import Arguments, fill, name_of
 from .policies import asked_policy, checkpoint_policies
-from .reads import reads
+from .shared_traces import shared
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -92,8 +87,12 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
         fenced = _fenced(prevent_cse, tuple([args[i] for i in places]))
         given = Arguments(name, ([args[i] for i in places], kwargs))
         known = [*chosen, *[args[i] for i in sorted(chosen)], *fixed, *fixed.values()]
-        flat = _traced(fun, given, known, lambda values, named: fun(
-            *fill(args, places, values), **named, **fixed), name)
+
+        def call(values: Any, named: Any) -> Any:
+            return fun(*fill(args, places, values), **named, **fixed)
+
+        flat = shared("checkpoint", fun, known, given.tree, given.kinds, given.leaves, lambda:
+                      given.trace(call, name=name, kind="checkpoint", staging=True))
         operands = given.operands(flat)
         if state.current is None and not any(type(x) is Tracer for x in operands):
             results = bind(flat.function, operands, name=name)
@@ -105,40 +104,6 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
         return tree_unflatten(flat.out_tree, results)
 
     return wrapped
-
-
-_TRACES: weakref.WeakKeyDictionary[Any, dict] = weakref.WeakKeyDictionary()
-_MOST_TRACES = 64
-programs.TABLES.append(_TRACES.clear)
-
-
-def _traced(fun: Any, given: Arguments, known: list[Any], call: Callable[..., Any], name: str
-            ) -> Flat:
-    """The traced call: that of an earlier one, where all that Python read then is the same now."""
-    def trace() -> Flat:
-        return given.trace(call, name=name, kind="checkpoint", staging=True)
-
-    if not _is_plain(given.tree) or (read := reads(fun, *known)) is None:
-        return trace()
-    traces = _TRACES.setdefault(fun, {})
-    key = (tuple(map(id, read)), given.tree, tuple(given.kinds), trace_key(), state.axes,
-           state.scope, sets_of(given.leaves))
-    if (held := traces.get(key)) is not None:
-        return held[1]
-    flat = trace()
-    if all([type(x) is ArrayImpl for x in flat.captures]) and not any(
-            [t.dtype.is_ref for t, _ in given.kinds]):
-        if len(traces) >= _MOST_TRACES:
-            traces.clear()
-        traces[key] = [x for x in read if x is not fun], flat     # so that each keeps its id
-    return flat
-
-
-def _is_plain(tree: Any) -> bool:
-    """Whether a tree holds containers of Python alone: those of users have methods, which read."""
-    data = tree.node_data()
-    return data is None or (data[0] in (tuple, list, dict, type(None))
-                            and all(map(_is_plain, tree.children())))
 
 
 def _fenced(prevent_cse: Any, args: tuple) -> bool:

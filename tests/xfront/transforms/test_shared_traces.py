@@ -1,13 +1,15 @@
-"""`checkpoint` shares a trace between calls, and never gives what was true of an earlier one."""
+"""`checkpoint` and control flow share traces between calls, and never give what was true of an earlier one."""
 
 from __future__ import annotations
 
 import functools
+import gc
 import math
 import random
 import sys
 import time
 import types
+import weakref
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ import pytest
 
 import xfront
 import xfront.numpy as jnp
+from xfront import lax
+from xfront.lax import control_flow
 from xfront.transforms import flat
 from xfront.transforms.reads import reads
 
@@ -117,8 +121,38 @@ KINDS = ("cell", "global", "list", "dict", "object", "method", "module", "helper
          "evaluated", "jitted", "grad", "drawn")
 
 
+def checkpointed(fun):
+    """Ways to call a function in `checkpoint`, each beside the plain one."""
+    kept = xfront.checkpoint(fun)
+    return [lambda x: (xfront.checkpoint(fun)(x), fun(x)),
+            lambda x: (xfront.jit(lambda x: kept(x) + kept(2 * x))(x), fun(x) + fun(2 * x)),
+            lambda x: [xfront.grad(lambda x, f=f: f(x).sum())(x) for f in (kept, fun)]]
+
+
+def looped(fun):
+    """Ways to call a function in control flow, by bodies that stay the same."""
+    def body(carry, x):
+        return carry, fun(x)
+
+    def turn(i, x):
+        return fun(x)
+
+    def scanned(x):
+        return lax.scan(body, 0, x[None])[1][0]
+
+    return [lambda x: (scanned(x), fun(x)),
+            lambda x: (lax.map(fun, x[None])[0], fun(x)),
+            lambda x: (lax.fori_loop(0, 2, turn, x), fun(fun(x))),
+            lambda x: (xfront.jit(lambda n: lax.fori_loop(0, n, turn, x))(2), fun(fun(x))),
+            lambda x: (lax.cond(x.size > 0, fun, jnp.sin, x), fun(x)),
+            lambda x: (lax.switch(1, [jnp.sin, fun], x), fun(x)),
+            lambda x: (xfront.jit(lambda x: scanned(x) + scanned(2 * x))(x), fun(x) + fun(2 * x)),
+            lambda x: [xfront.grad(lambda x, f=f: f(x).sum())(x) for f in (scanned, fun)]]
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_is_stale(kind):
+@pytest.mark.parametrize("calls", [checkpointed, looped])
+def test_nothing_is_stale(kind, calls):
     """Random changes of all that a function may read, between random calls of it."""
     random = np.random.default_rng(KINDS.index(kind))
     module: Any = types.ModuleType("state")
@@ -130,7 +164,7 @@ def test_nothing_is_stale(kind):
         box, model = [1.0], Model()
         module.scale = module.SCALE = 1.0
         fun, rebind, default = space["make"](kind, box, model, module, ([1.0],))
-        kept = xfront.checkpoint(fun)
+        ways = calls(fun)
         for _ in range(12):
             v = float(random.integers(1, 4))
             change = random.integers(5)
@@ -143,16 +177,109 @@ def test_nothing_is_stale(kind):
             elif change == 3:
                 model.scale = v
             x = jnp.full((int(random.integers(1, 3)),), random.uniform(0.5, 1.5), jnp.float32)
-            how = random.integers(3)
-            if how == 0:
-                found, wanted = xfront.checkpoint(fun)(x), fun(x)
-            elif how == 1:
-                found, wanted = xfront.jit(lambda x: kept(x) + kept(2 * x))(x), fun(x) + fun(2 * x)
-            else:
-                found, wanted = (xfront.grad(lambda x, f=f: f(x).sum())(x) for f in (kept, fun))
-            np.testing.assert_allclose(found, wanted, rtol=1e-6)
+            for way in random.choice(len(ways), 2):
+                found, wanted = ways[way](x)
+                np.testing.assert_allclose(found, wanted, rtol=1e-6)
     finally:
         del sys.modules["state"]
+
+
+@pytest.fixture
+def bodies(monkeypatch):
+    """The kinds and names of bodies that were traced."""
+    found = []
+    plain = control_flow.trace_call
+
+    def trace(*args, name, kind, **rest):
+        found.append((kind, name))
+        return plain(*args, name=name, kind=kind, **rest)
+
+    monkeypatch.setattr(control_flow, "trace_call", trace)
+    return found
+
+
+def turn(carry, x):
+    return scaled(carry) + x, carry
+
+
+def test_bodies_of_loops_are_traced_anew_for_other_types_alone(bodies):
+    x, xs = jnp.ones(3), jnp.ones((4, 3))
+    for _ in range(5):
+        lax.scan(turn, x, xs)
+    assert bodies == [("scan", "turn")] * 2      # a function is met before it is looked at
+    xfront.grad(lambda x: lax.scan(turn, x, xs)[0].sum())(x)
+    xfront.jit(lambda x: lax.scan(turn, x, 2 * xs))(x)
+    assert len(bodies) == 2
+    lax.scan(turn, x, xs[:2])
+    assert len(bodies) == 2                      # the same body, fewer turns
+    lax.scan(turn, x[:2], xs[:, :2])
+    assert len(bodies) == 3
+    del bodies[:]
+    for n in range(2, 6):
+        lax.map(scaled, xs[:n])
+        lax.fori_loop(0, n, step, x)
+        xfront.jit(lambda n, x: lax.fori_loop(0, n, step, x))(n, x)
+        lax.cond(n > 3, scaled, jnp.cos, x)
+    counts = {(kind, name): bodies.count((kind, name)) for kind, name in bodies}
+    assert max(counts.values()) <= 4, counts     # map and fori_loop have a `step` each
+
+
+def step(i, x):
+    return scaled(x) * i
+
+
+def test_the_wrappers_of_bodies_are_told_apart(bodies):
+    """map, fori_loop and scan call the same function in other ways."""
+    def same(*args):
+        return args[-1] * len(args) if len(args) < 2 or jnp.ndim(args[0]) == 0 else args[::-1]
+
+    x, xs = jnp.ones(2), jnp.ones((3, 2))
+    for _ in range(3):
+        np.testing.assert_array_equal(lax.map(same, xs), xs)
+        np.testing.assert_array_equal(lax.fori_loop(0, 3, same, x), 8 * x)
+        bounds = (jnp.int32(0), jnp.int32(3))
+        np.testing.assert_array_equal(
+            xfront.jit(lambda a, b: lax.fori_loop(a, b, same, x))(*bounds), 8 * x)
+        np.testing.assert_array_equal(lax.scan(same, x, 2 * xs)[0], 2 * x)
+        np.testing.assert_array_equal(lax.cond(True, same, jnp.sin, x), x)
+
+
+def test_a_wrapped_function_is_not_what_it_wraps():
+    scale = [2.0]
+
+    @functools.wraps(scaled)
+    def outer(x):
+        return scaled(x) * scale[0]
+
+    vars(outer)["body_of_something"] = scaled
+    for k in range(1, 5):
+        scale[0] = float(k)
+        np.testing.assert_allclose(lax.map(outer, jnp.ones(2)), scaled(jnp.ones(2)) * k, rtol=1e-6)
+
+
+def test_errors_of_a_body_come_at_each_call():
+    def wrong(carry, x):
+        return (carry, carry), x
+
+    for _ in range(4):
+        with pytest.raises(TypeError, match="carry"):
+            lax.scan(wrong, jnp.ones(2), jnp.ones((3, 2)))
+
+
+def test_captured_arrays_are_let_go_with_the_function():
+    def made():
+        w = jnp.ones(4) * 2
+
+        def body(carry, x):
+            return carry * w, x
+
+        for _ in range(4):
+            lax.scan(body, jnp.ones(4), jnp.ones(3))
+        return weakref.ref(w), weakref.ref(body)
+
+    held = made()
+    gc.collect()
+    assert [r() for r in held] == [None, None]
 
 
 def test_tracers_of_other_traces():

@@ -1,0 +1,78 @@
+"""Traces that serve several calls of a function.
+
+A trace of an earlier call stands for a new one where all that Python read then is the same now
+(`reads.py`), and so are the types of the arguments, the options, and where the call stands: the axes
+and scopes around it. What captured tracers, or is given references, is traced anew.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from ..arrays.binding import ArrayImpl
+from ..config import trace_key
+from ..tracing import programs
+from ..tracing.following import sets_of
+from ..tracing.trace import state
+from .flat import Flat
+from .reads import reads
+
+_TRACES: weakref.WeakKeyDictionary[Any, dict[Any, tuple[list[Any], Flat]]] = (
+    weakref.WeakKeyDictionary())
+_MOST_TRACES = 64
+programs.TABLES.append(_TRACES.clear)
+
+
+def shared(what: Hashable, fun: Any, known: Sequence[Any], tree: Any,
+           kinds: Sequence[tuple[Any, bool]], leaves: Sequence[Any] | None,
+           trace: Callable[[], Flat], at_first: bool = True) -> Flat:
+    """The trace of an earlier call, or that of `trace()`.
+
+    Args:
+      what: what the trace is for; how it calls `fun` depends on that and on the further arguments
+        alone.
+      fun, known: the function, and what else its calls read that is no argument.
+      tree, kinds: of the arguments.
+      leaves: the arguments, where they are known.
+      at_first: whether to look at what a function reads when it is met for the first time; most
+        bodies of loops are new functions at each call, for which that would be in vain.
+    """
+    traces = _traces_of(fun, at_first)
+    if traces is None or not _is_plain(tree) or (read := reads(fun, *known)) is None:
+        return trace()
+    key = (what, tuple(map(id, read)), tree, tuple(kinds), trace_key(), state.axes, state.scope,
+           sets_of(leaves or ()))
+    if (held := traces.get(key)) is not None:
+        return held[1]
+    flat = trace()
+    if all([type(x) is ArrayImpl for x in flat.captures]) and not any(
+            [t.dtype.is_ref for t, _ in kinds]):
+        if len(traces) >= _MOST_TRACES:
+            traces.clear()
+        traces[key] = [x for x in read if x is not fun], flat     # so that each keeps its id
+    return flat
+
+
+def _traces_of(fun: Any, at_first: bool) -> dict[Any, tuple[list[Any], Flat]] | None:
+    """The traces of a function. None where it is met for the first time, if that counts, and for
+    objects that have no hash or take no weak references."""
+    try:
+        found = _TRACES.get(fun)
+        if found is None:
+            found = _TRACES[fun] = {}
+            return found if at_first else None
+    except TypeError:
+        return None
+    return found
+
+
+def _is_plain(tree: Any) -> bool:
+    """Whether a tree holds containers of Python alone: those of users have methods, which read."""
+    data = tree.node_data()
+    return data is None or (data[0] in (tuple, list, dict, type(None))
+                            and all(map(_is_plain, tree.children())))
+
+
+__all__ = ["shared"]
