@@ -41,6 +41,8 @@ from ..opdef import (
 from ..passes.bodies import (
     Flags,
     Names,
+    axis_names,
+    body_of,
     divide_checkpoint,
     join,
     jvp,
@@ -201,9 +203,94 @@ def _batch_custom(b: Builder, op: Op, operands: Values, positions: Any, axis: Ax
     attrs, n_out = op.attrs, len(op.results)
     own = _n_own(attrs["rule"], len(operands))
     inputs = [p for v, p in zip(op.operands[:own], positions, strict=False) if v.type.is_inexact]
-    body, _ = vectorize(attrs["body"], positions, axis, (0,) * n_out)
+    body, natural = vectorize(attrs["body"], positions, axis)
+    if natural != (0,) * n_out:
+        body, _ = vectorize(attrs["body"], positions, axis, (0,) * n_out)
     rule = BatchedRule(attrs["rule"], positions, inputs, n_out, axis)
-    return b.emit(op.definition, *operands, body=body, rule=rule, name=attrs["name"]), (0,) * n_out
+    made = b.emit(op.definition, *operands, body=body, rule=rule, name=attrs["name"])
+    if None not in natural or axis[1] == 0:
+        return made, (0,) * n_out
+    same = _same_for_all(op, natural, positions, axis)
+    return ([_of_first_example(b, v) if s else v for v, s in zip(made, same, strict=True)],
+            tuple([None if s else 0 for s in same]))
+
+
+def _of_first_example(b: Builder, v: Value) -> Value:
+    shape = v.type.shape
+    one = b.emit(lookup("slice"), v, starts=(0,) * len(shape), limits=(1, *shape[1:]),
+                 strides=(1,) * len(shape))
+    return b.emit(lookup("reshape"), one, shape=shape[1:])
+
+
+def _same_for_all(op: Op, natural: Positions, positions: Positions, axis: Axis) -> Flags:
+    """Which results are the same for all examples, and have derivatives that the first example
+    alone can have: rules may give what does not follow from the body, such as tangents that differ
+    from one example to the next. A rule that refuses is taken to do so."""
+    fits = _fits_jvp if op.definition is custom_jvp else _fits_vjp
+    try:
+        found = fits(op, positions, axis)
+    except Exception:                            # whatever the user's rule raises, it raises again
+        return (False,) * len(natural)           # where a derivative is asked for
+    return tuple([p is None and fit for p, fit in zip(natural, found, strict=True)])
+
+
+def _all_perturbed(op: Op) -> Flags:
+    own = _n_own(op.attrs["rule"], len(op.operands))
+    return tuple([i < own and v.type.is_inexact for i, v in enumerate(op.operands)])
+
+
+def _fits_jvp(op: Op, positions: Positions, axis: Axis) -> list[bool]:
+    """For each result, whether what the rule gives for it depends on no batch."""
+    perturbed, n = _all_perturbed(op), len(op.results)
+    one = op.attrs["rule"].function(Request("jvp", _types(op.operands), perturbed))
+    batched = [p is not None for p in (*positions, *select(positions, perturbed))]
+    found = _depend(one, batched, axis[0])
+    dots = _tangents_of(op.results, found[n:])  # type: ignore[arg-type]
+    return [not (x or dot) for x, dot in zip(found[:n], dots, strict=True)]
+
+
+def _fits_vjp(op: Op, positions: Positions, axis: Axis) -> list[bool]:
+    """For each result, whether the forward rule gives it without the batch, and the backward rule
+    takes its cotangent to operands without a batch alone, by coefficients without one."""
+    rule, n = op.attrs["rule"], len(op.results)
+    perturbed, types = _all_perturbed(op), _types(op.operands)
+    inexact = tuple([v.type.is_inexact for v in op.results])
+    symbolic = _is_symbolic(rule)
+    forward = rule.function(Request("fwd", types, *([perturbed] if symbolic else [])))
+    out = _depend(forward, [p is not None for p in positions], axis[0])
+    saved = _types(forward.returns[n:])
+    told = [_own_inexact(rule, types, perturbed), inexact] if symbolic else []
+    backward = rule.function(Request("bwd", saved, _types(op.results), *told))
+    own = [p for v, p in zip(op.operands[:_n_own(rule, len(types))], positions, strict=False)
+           if v.type.is_inexact]
+    found = []
+    for k in range(n):
+        fit = not out[k]
+        if fit and inexact[k]:
+            moved, reached = jvp(backward, tuple([i == len(saved) + k for i in
+                                                  range(len(backward.params))]))
+            batched = [*out[n:], *[False] * (len(moved.params) - len(saved))]
+            of_dots = iter(_depend(moved, batched, axis[0])[len(backward.returns):])
+            fit = all([not next(of_dots) and p is None
+                       for p, r in zip(own, reached, strict=True) if r])
+        found.append(fit)
+    return found
+
+
+def _depend(fn: Function, batched: Sequence[bool], axis: str) -> list[bool]:
+    """Which results may depend on the parameters that are flagged, or on the axis itself. Unlike
+    `vectorize` this asks no rules, as a rule that calls its own function would be asked for ever."""
+    if axis in axis_names(fn):
+        return [True] * len(fn.returns)
+    found = set(select(fn.params, batched))
+    for op in fn.ops:
+        definition = op.definition
+        if definition.is_call or definition in (custom_jvp, custom_vjp, checkpoint):
+            given = [v in found for v in op.operands]
+            found.update(select(op.results, _depend(body_of(op.attrs["body"]), given, axis)))
+        elif not found.isdisjoint(op.operands):
+            found.update(op.results)
+    return [v in found for v in fn.returns]
 
 
 def _split_custom(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:

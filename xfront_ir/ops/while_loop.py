@@ -273,11 +273,14 @@ def _batch_while(b: Builder, op: Op, operands: Values, positions: Any, axis: Axi
 
     front = (0,) * len(carry)                    # lanes that are done keep their values
     lanes, _ = vectorize(test, (*of_cond, *front), axis, (0,))
-    carry = [move_batch(b, v, p, 0, size) for v, p in zip(carry, of_carry, strict=True)]
-    made = WHILE.emit(b.emit, while_, (cond_consts, [*cond_consts, *body_consts], carry),
+    wide = [move_batch(b, v, p, 0, size) for v, p in zip(carry, of_carry, strict=True)]
+    made = WHILE.emit(b.emit, while_, (cond_consts, [*cond_consts, *body_consts], wide),
                       cond=_some_lane(lanes),
                       body=_running(body, lanes, of_consts, len(of_cond), axis), **_kept(attrs))
-    return made, front
+    same = [p is None and x is y for p, x, y in zip(
+        of_carry, body.params[len(of_consts):], body.returns, strict=True)]
+    return ([v if s else x for s, v, x in zip(same, carry, made, strict=True)],
+            tuple([None if s else 0 for s in same]))
 
 
 def _some_lane(lanes: Function) -> Function:
