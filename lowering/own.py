@@ -100,7 +100,8 @@ def custom_call(target: str, operands: Sequence[Any], result_types: Sequence[Any
       more: further attributes.
     """
     ir = bindings("ir")
-    attrs = {"call_target_name": ir.StringAttr.get(target), "api_version": integer_attribute(api, 32),
+    attrs = {"call_target_name": ir.StringAttr.get(target),
+             "api_version": integer_attribute(api, 32),
              "has_side_effect": ir.BoolAttr.get(has_side_effect),
              "backend_config": ir.StringAttr.get(config) if isinstance(config, str)
              else ir.DictAttr.get(dict(config)), **more}

@@ -23,7 +23,7 @@ STAGES = ("instantiate", "prepare", "initialize", "execute")
 _HOST_CALLS = ("xla_ffi_python_cpu_callback", "xla_buffer_python_cpu_callback",
                "xla_ffi_partitioned_python_cpu_callback", "xla_ffi_python_gpu_callback",
                "xla_ffi_partitioned_python_gpu_callback", "xla_buffer_python_gpu_callback")
-"""Targets whose operand is the number of a Python function, which ends the process if it is wrong."""
+"""Targets that are given the number of a Python function; a wrong one ends the process."""
 
 _UNTYPED: dict[tuple[str, str], int] = {}
 """Addresses of the functions without types, by platform and name: XLA does not list them."""
@@ -50,12 +50,13 @@ _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.restype, _pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
 
 CAPSULE = type(_new(1, None, None))
+_FUNCTION = type(_new).__mro__[1]                # of the functions of any library
 
 
 def capsule(function: Any) -> Any:
     """A capsule of a function of `ctypes`. Raises: TypeError for anything else; ValueError for
     NULL."""
-    if not isinstance(function, ctypes._CFuncPtr):
+    if not isinstance(function, _FUNCTION):
         raise TypeError("pycapsule: expected a function of a library that ctypes loaded, got "
                         f"{function!r}")
     address = ctypes.cast(function, ctypes.c_void_p).value

@@ -43,8 +43,8 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
       target_name: the name, see `register_ffi_target`; programs are compiled for it, and whoever
         registers it, in each process, says what runs.
       result_shape_dtypes: an object with shape and dtype, or a tuple or list of them: what the
-        function writes. (A ShapeDtypeStruct has 64 bits under `enable_x64` alone.) Inside `shard_map` results vary as those of
-        `pure_callback`.
+        function writes. (A ShapeDtypeStruct has 64 bits under `enable_x64` alone.) Inside
+        `shard_map` results vary as those of `pure_callback`.
       has_side_effect: whether the call runs even where its results are not used; without, equal
         calls may run once.
       vmap_method: how a batch reaches the function: "sequential" or "sequential_unrolled" (example
@@ -140,8 +140,8 @@ def _config(attrs: Mapping[str, Any]) -> str:
 def _layouts(name: str, given: Any, types: Sequence[TensorType]) -> tuple[tuple[int, ...], ...]:
     """Layouts as tuples. Raises: ValueError where they do not fit, TypeError for other objects."""
     if not isinstance(given, (tuple, list)) or len(given) != len(types):
-        raise ValueError(f"ffi_call: {name} must have a layout for each of {len(types)} arrays, got "
-                         f"{given!r}")
+        raise ValueError(f"ffi_call: {name} must have a layout for each of {len(types)} arrays, "
+                         f"got {given!r}")
     made = []
     for layout, t in zip(given, types, strict=True):
         order = getattr(layout, "major_to_minor", layout)

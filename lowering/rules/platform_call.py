@@ -17,7 +17,8 @@ def _platform_call(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     a, lead = op.attrs, op.attrs["batch_axes"]
     layouts = () if a["api"] != 4 else ([layout(ctx, v.type, lead) for v in op.operands],
                                         [layout(ctx, v.type, lead) for v in op.results])
-    return custom_call(ctx, op, operands, a["target"], a["api"], a["config"], layouts, a["in_place"])
+    return custom_call(ctx, op, operands, a["target"], a["api"], a["config"], layouts,
+                       a["in_place"])
 
 
 def custom_call(ctx: RuleContext, op: Op, operands: Sequence[Any], target: str, api: int,

@@ -1,5 +1,7 @@
-"""Rows of `ops/ffi.py`: what it refuses. `tests/xfront/test_ffi.py` calls functions, batched in every
-way."""
+"""Rows of `ops/ffi.py`: what it refuses.
+
+`tests/xfront/test_ffi.py` calls functions, batched in every way.
+"""
 
 from __future__ import annotations
 

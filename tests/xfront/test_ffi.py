@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,8 @@ def like(x: Any) -> Any:
 
 def capsule_of(address: int) -> Any:
     new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    new.restype = ctypes.py_object
+    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     return new(address, None, None)
 
 
@@ -83,7 +83,7 @@ def rows(x: Any, y: Any, **options: Any) -> Any:
 # --- values -----------------------------------------------------------------------------------
 
 def test_a_function_is_called_eagerly_and_in_traced_programs(library: Any) -> None:
-    want = np.float32([3, 5, 9])
+    want = np.array([3, 5, 9], np.float32)
     np.testing.assert_array_equal(scale(X), want)
     np.testing.assert_array_equal(jax.jit(lambda x: scale(x) + 1)(X), want + 1)
     np.testing.assert_array_equal(lax.map(scale, jnp.stack([X, X])), [want, want])
@@ -119,12 +119,14 @@ def test_equal_numbers_of_other_types_are_other_attributes(library: Any) -> None
 
 
 @pytest.mark.parametrize(("value", "text"), [
-    (True, "true"), (3, "3 : i64"), (0.1, "0.1 : f64"), (np.float32(0.1), "0.10000000149011612 : f32"),
+    (True, "true"), (3, "3 : i64"), (0.1, "0.1 : f64"),
+    (np.float32(0.1), "0.10000000149011612 : f32"),
     (1e-30, "1.0e-30 : f64"), (-0.0, "-0.0 : f64"), (float("inf"), "0x7FF0000000000000 : f64"),
-    (np.float32("nan"), "0x7FC00000 : f32"), (np.uint8(200), "200 : ui8"), (np.int16(-2), "-2 : i16"),
+    (np.float32("nan"), "0x7FC00000 : f32"), (np.uint8(200), "200 : ui8"),
+    (np.int16(-2), "-2 : i16"),
     (np.bool_(False), "false"), ("a\"\\é", '"a\\22\\5C\\C3\\A9"'), (b"x", '"x"'),
     ({"b": 1, "a b": {}}, '{"a b" = {}, b = 1 : i64}'),
-    (np.int32([[1, 2]]), "dense<[[1, 2]]> : tensor<1x2xi32>"),
+    (np.array([[1, 2]], np.int32), "dense<[[1, 2]]> : tensor<1x2xi32>"),
     (np.zeros((2, 0)), "dense<> : tensor<2x0xf64>"),
     (np.array(2.5), "dense<2.5> : tensor<f64>"),
     (np.array([True, False]), "dense<[true, false]> : tensor<2xi1>"),
@@ -140,8 +142,8 @@ def test_the_text_of_an_attribute(value: Any, text: str) -> None:
             assert ir.FloatAttr(read).value == value
 
 
-@pytest.mark.parametrize("value", [None, 1j, [1], (1, 2), np.complex64(1), np.array(["a"]), object(),
-                                   np.dtype("f4"), {1: 2}, X, {"a": None}])
+@pytest.mark.parametrize("value", [None, 1j, [1], (1, 2), np.complex64(1), np.array(["a"]),
+                                   object(), np.dtype("f4"), {1: 2}, X, {"a": None}])
 def test_other_attributes_are_refused_by_name(value: Any) -> None:
     with pytest.raises(TypeError, match="ffi_call: the attribute 'told'"):
         ffi.ffi_call("t_memory", like(X))(X, told=value)
@@ -269,7 +271,8 @@ def test_vmap_without_a_method_is_refused_but_not_where_nothing_is_batched(libra
 
 
 def test_derivatives_are_refused_and_can_be_given(library: Any) -> None:
-    for wrong in (lambda: jax.jvp(scale, (X,), (X,)), lambda: jax.grad(lambda x: scale(x).sum())(X)):
+    for wrong in (lambda: jax.jvp(scale, (X,), (X,)),
+                  lambda: jax.grad(lambda x: scale(x).sum())(X)):
         with pytest.raises(ValueError, match="FFI call to `t_scale` cannot be differentiated"):
             wrong()
     held = jax.grad(lambda x: (x * scale(lax.stop_gradient(x))).sum())(X)
@@ -323,7 +326,7 @@ def test_the_text_of_a_call_is_read_again(library: Any) -> None:
 
 
 def test_a_primitive_is_lowered_to_a_call(library: Any) -> None:
-    def primitive(target: str, **options: Any) -> Callable[..., Any]:
+    def primitive(target: str, **options: Any) -> Any:
         made = Primitive(target)
         made.def_abstract_eval(lambda x, **params: jax.core.ShapedArray(x.shape, x.dtype))
         mlir.register_lowering(made, ffi.ffi_lowering(target, **options), platform="cpu")
@@ -346,7 +349,7 @@ def test_a_primitive_is_lowered_to_a_call(library: Any) -> None:
         ffi.ffi_lowering("t_scale", called_computations=())
 
 
-# --- refusals ---------------------------------------------------------------------------------------
+# --- refusals ---------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_a_name_that_is_not_registered_is_an_error(version: int) -> None:

@@ -119,8 +119,8 @@ def custom_call_builder(target: str, operand_layouts: Any, result_layouts: Any, 
                          f"got {api!r}")
     if config is not None and isinstance(config, str) is (api == 4):
         raise ValueError(f"the lowering to a call of {target!r}: backend_config must be a dict of "
-                         "MLIR attributes with api_version 4, and a text with earlier versions; got "
-                         f"{config!r} with {api}")
+                         "MLIR attributes with api_version 4, and a text with earlier versions; "
+                         f"got {config!r} with {api}")
 
     def build(ctx: LoweringRuleContext, *operands: Any, **params: Any) -> Any:
         if api != 4 and params:

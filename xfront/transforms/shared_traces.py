@@ -1,8 +1,8 @@
 """Traces that serve several calls of a function.
 
 A trace of an earlier call stands for a new one where all that Python read then is the same now
-(`reads.py`), and so are the types of the arguments, the options, and where the call stands: the axes
-and scopes around it. What captured tracers, or is given references, is traced anew.
+(`reads.py`), and so are the types of the arguments, the options, and where the call stands: the
+axes and scopes around it. What captured tracers, or is given references, is traced anew.
 """
 
 from __future__ import annotations

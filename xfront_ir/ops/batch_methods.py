@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
-from ..core import Op
+from ..core import Op, Value
 from ..opdef import lookup
 from ..types import tensor
 from .families import move_batch
@@ -43,7 +43,8 @@ def by_method(b: Builder, op: Op, operands: Values, positions: Sequence[int | No
     if method not in AT_ONCE:
         unroll = max(size, 1) if method == "sequential_unrolled" else 1
         return _by_example(b, op, operands, positions, size, unroll)
-    given, longer = [], []
+    given: list[Value] = []
+    longer: list[bool] = []
     for v, p in zip(operands, positions, strict=True):
         longer.append(p is not None or method != "legacy_vectorized")
         if longer[-1]:

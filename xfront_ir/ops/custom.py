@@ -263,7 +263,7 @@ def _fits_vjp(op: Op, positions: Positions, axis: Axis) -> list[bool]:
     backward = rule.function(Request("bwd", saved, _types(op.results), *told))
     own = [p for v, p in zip(op.operands[:_n_own(rule, len(types))], positions, strict=False)
            if v.type.is_inexact]
-    found = []
+    found: list[bool] = []
     for k in range(n):
         fit = not out[k]
         if fit and inexact[k]:
@@ -279,7 +279,7 @@ def _fits_vjp(op: Op, positions: Positions, axis: Axis) -> list[bool]:
 
 def _depend(fn: Function, batched: Sequence[bool], axis: str) -> list[bool]:
     """Which results may depend on the parameters that are flagged, or on the axis itself. Unlike
-    `vectorize` this asks no rules, as a rule that calls its own function would be asked for ever."""
+    `vectorize` this asks no rules: a rule that calls its own function would be asked for ever."""
     if axis in axis_names(fn):
         return [True] * len(fn.returns)
     found = set(select(fn.params, batched))

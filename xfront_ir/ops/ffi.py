@@ -2,12 +2,12 @@
 
     ffi_call(*operands) {target_name, result_types, config, ...} -> results
 
-What it computes is known to nobody but the function, so it has no derivative, and a batch reaches it
-as `vmap_method` says (`batch_methods.py`).
+What it computes is known to nobody but the function, so it has no derivative, and a batch reaches
+it as `vmap_method` says (`batch_methods.py`).
 
 `config` is what the function is told beside its operands: MLIR's text of a dictionary for
-`custom_call_api_version` 4, any text for earlier versions. `input_layouts` and `output_layouts` list
-the axes of each operand and result from the slowest to the fastest in memory.
+`custom_call_api_version` 4, any text for earlier versions. `input_layouts` and `output_layouts`
+list the axes of each operand and result from the slowest to the fastest in memory.
 `input_output_aliases` has pairs (operand, result) that share their memory. A call without
 `has_side_effect` may be dropped or shared like any other op.
 
@@ -83,9 +83,9 @@ def _batch_ffi_call(b: Builder, op: Op, operands: Values, positions: Any, axis: 
         for i, k in attrs["input_output_aliases"]:
             if positions[i] is None and method != "broadcast_all":
                 raise IRValueError(
-                    f"vmap of the FFI call to `{target}`: operand {i} shares its memory with result "
-                    f"{k}, but has no batch with vmap_method={method!r}; write 'broadcast_all' or "
-                    "'sequential'")
+                    f"vmap of the FFI call to `{target}`: operand {i} shares its memory with "
+                    f"result {k}, but has no batch with vmap_method={method!r}; write "
+                    "'broadcast_all' or 'sequential'")
         return {"input_layouts": tuple([_behind_batch(x) if new else x for x, new in zip(
                     attrs["input_layouts"], longer, strict=True)]),
                 "output_layouts": tuple(map(_behind_batch, attrs["output_layouts"]))}

@@ -1,5 +1,5 @@
-"""Results that no batch reaches: `out_axes=None` through custom rules and loops, and the derivatives
-of functions whose rules follow from the function, or do not."""
+"""Results that no batch reaches: `out_axes=None` through custom rules and loops, and derivatives by
+rules that follow from the function, or do not."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ def test_derivatives_are_those_of_each_example_alone(make: Any, kind: str) -> No
             jax.grad(lambda c: jax.vmap(make(kind), (0, None))(A, c)[1].sum())(C)
         return
     f = make(kind)
-    many = jax.vmap(f, (0, None))
+    many: Any = jax.vmap(f, (0, None))
     u, v = TA, jnp.array([3.0, -1.0, 0.5])
-    each = [jax.vjp(f, a, C)[1]((x, y)) for a, x, y in zip(A, u, v, strict=True)]
-    want = [np.stack([e[0] for e in each]), sum(e[1] for e in each)]
+    each: list[Any] = [jax.vjp(f, a, C)[1]((x, y)) for a, x, y in zip(A, u, v, strict=True)]
+    want = [np.stack([e[0] for e in each]), sum([e[1] for e in each])]
     for run in (many, jax.jit(many)):
         for got, expected in zip(jax.vjp(run, A, C)[1]((u, v)), want, strict=True):
             np.testing.assert_allclose(got, expected, rtol=1e-6)
@@ -106,12 +106,12 @@ def test_derivatives_are_those_of_each_example_alone(make: Any, kind: str) -> No
 def test_a_result_without_batch_needs_no_axis(make: Any, kind: str) -> None:
     """Where its rule lets the first example stand for all."""
     f = make(kind)
-    for run in (f, jax.jit(f), lambda a, c: f(f(a, c)[0], f(a, c)[1])):
-        mapped = jax.vmap(run, (0, None), (0, None))
+    def check(run: Any) -> None:
+        mapped: Any = jax.vmap(run, (0, None), (0, None))
         if kind not in FITS:
             with pytest.raises(ValueError, match="out_axes is None"):
                 mapped(A, C)
-            continue
+            return
         want = [run(a, C) for a in A]
         first, second = mapped(A, C)
         np.testing.assert_allclose(first, [w[0] for w in want], rtol=1e-6)
@@ -120,7 +120,11 @@ def test_a_result_without_batch_needs_no_axis(make: Any, kind: str) -> None:
         np.testing.assert_allclose(jax.grad(lambda c: mapped(A, c)[1])(C), expected, rtol=1e-6)
         np.testing.assert_array_equal(jax.grad(lambda a: mapped(a, C)[1])(A), [0, 0, 0])
         if make is with_jvp:
-            np.testing.assert_allclose(jax.jacfwd(lambda c: mapped(A, c)[1])(C), expected, rtol=1e-6)
+            slope = jax.jacfwd(lambda c: mapped(A, c)[1])(C)
+            np.testing.assert_allclose(slope, expected, rtol=1e-6)
+
+    for run in (f, jax.jit(f), lambda a, c: f(f(a, c)[0], f(a, c)[1])):
+        check(run)
     with pytest.raises(ValueError, match="out_axes is None"):
         jax.vmap(f, (0, None), (None, 0))(A, C)
 

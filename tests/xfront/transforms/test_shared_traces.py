@@ -1,4 +1,5 @@
-"""`checkpoint` and control flow share traces between calls, and never give what was true of an earlier one."""
+"""`checkpoint` and control flow share traces between calls, and never give what was true of an
+earlier one."""
 
 from __future__ import annotations
 
@@ -230,8 +231,11 @@ def step(i, x):
 
 def test_the_wrappers_of_bodies_are_told_apart(bodies):
     """map, fori_loop and scan call the same function in other ways."""
-    def same(*args):
-        return args[-1] * len(args) if len(args) < 2 or jnp.ndim(args[0]) == 0 else args[::-1]
+    def same(*args: Any) -> Any:
+        *before, last = args
+        if before and jnp.ndim(before[0]):
+            return last, before[0]
+        return last * len(args)
 
     x, xs = jnp.ones(2), jnp.ones((3, 2))
     for _ in range(3):
