@@ -245,7 +245,8 @@ def _fits_jvp(op: Op, positions: Positions, axis: Axis) -> list[bool]:
     one = op.attrs["rule"].function(Request("jvp", _types(op.operands), perturbed))
     batched = [p is not None for p in (*positions, *select(positions, perturbed))]
     found = _depend(one, batched, axis[0])
-    dots = _tangents_of(op.results, found[n:])  # type: ignore[arg-type]
+    given = iter(found[n:])
+    dots = [v.type.is_inexact and next(given) for v in op.results]
     return [not (x or dot) for x, dot in zip(found[:n], dots, strict=True)]
 
 
