@@ -109,7 +109,7 @@ class RegularGridInterpolator:
                 weight = weight * (t if c else 1 - t)
             value = self.values[tuple([i + c for i, c in zip(below, corner, strict=True)])]
             made = made + value * jnp.reshape(weight, weight.shape + (1,) * (
-                value.ndim - weight.ndim)).astype(value.dtype)
+                value.ndim - weight.ndim))
         return made
 
 

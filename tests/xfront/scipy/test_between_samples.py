@@ -106,6 +106,20 @@ def test_grid() -> None:
                     (values, xi[[0, 3]]), 1)
 
 
+def test_dtype_of_grid() -> None:
+    """Values between points have the dtype to which values, points and coordinates promote."""
+    def made(values: str, points: str, xi: str) -> str:
+        f = interpolate.RegularGridInterpolator((np.arange(4).astype(points),),
+                                                jnp.arange(4).astype(values))
+        return str(jax.eval_shape(f, jnp.zeros((2, 1), xi)).dtype)
+
+    assert made("float16", "float16", "float16") == "float16"
+    assert made("float16", "float16", "float32") == "float32"
+    assert made("float16", "float32", "float16") == "float32"
+    assert made("bfloat16", "float16", "float16") == "float32"
+    assert made("complex64", "float32", "float32") == "complex64"
+
+
 def test_integral_and_codes() -> None:
     np.testing.assert_allclose(integrate.trapezoid(X, dx=0.5), np.trapezoid(X, dx=0.5), rtol=1e-5)
     for obs, codes in ((X, X[:2] + 0.1), (X[0], X[1, :2])):

@@ -13,6 +13,13 @@ import scipy.signal as expected
 import xfront as jax
 import xfront.numpy as jnp
 from xfront.scipy import signal
+from xfront.scipy.signal.tapers import taper
+
+WINDOWS: tuple[Any, ...] = (
+    *"box han hamm blk nut bkh flt cosine bart triang parzen bohman barthann exponential tuk".split(),
+    "poisson", ("hann",), ("kaiser", 8.6), ("gaussian", 2.0), ("general_gaussian", 1.5, 3.0),
+    ("exponential", 3.0, 2.0), ("exponential", None, 3.0), ("tukey", 0.25), ("tukey", 0.0),
+    ("tukey", 1.5), ("general_hamming", 0.6), ("general_cosine", [0.5, 0.3, 0.2]), 8, 14.5)
 
 RNG = np.random.default_rng(6)
 A, B = RNG.normal(size=(5, 6)), RNG.normal(size=(3, 2))
@@ -117,6 +124,9 @@ REFUSED: list[tuple[type, str, Callable[[], Any]]] = [
     (ValueError, "type", lambda: signal.detrend(A, type="x")),
     (ValueError, "breakpoints", lambda: signal.detrend(A, bp=99)),
     (ValueError, "not known", lambda: signal.welch(ROW, window="x")),
+    (ValueError, "1 parameters", lambda: signal.welch(ROW, window="kaiser")),
+    (ValueError, "0 parameters", lambda: signal.stft(ROW, window=("hann", 2.0))),
+    (ValueError, "must be an array", lambda: signal.stft(ROW, window=(2.0,))),
     (ValueError, "scaling", lambda: signal.welch(ROW, scaling="x")),
     (ValueError, "average", lambda: signal.welch(ROW, average="x")),
     (ValueError, "noverlap", lambda: signal.welch(ROW, nperseg=8, noverlap=8)),
@@ -165,3 +175,19 @@ def test_signals_without_elements_have_spectra_without_elements() -> None:
 
 def test_times_are_not_weak() -> None:
     assert not signal.istft(np.ones((5, 3), np.complex64))[0].aval.weak_type
+
+
+@pytest.mark.parametrize("window", WINDOWS, ids=str)
+def test_windows_by_name(window: Any) -> None:
+    for n in (1, 2, 3, 8, 11):
+        np.testing.assert_allclose(taper("welch", window, n), expected.get_window(window, n),
+                                   atol=1e-12)
+
+
+def test_window_with_parameters() -> None:
+    window = ("kaiser", 8.6)
+    for name in ("welch", "stft"):
+        got = getattr(signal, name)(ROW.astype(np.float32), nperseg=8, window=window)
+        for one, other in zip(got, getattr(expected, name)(ROW, nperseg=8, window=window),
+                              strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)

@@ -14,34 +14,7 @@ from ... import numpy as jnp
 from ...arrays.annotations import Array, ArrayLike
 from ...arrays.operands import array_like, index_of, is_array_like, normalize_axis
 from ...tracebacks import front_door
-
-# cosine series: sum_k (-1)^k a[k] cos(2 pi k t)
-_SERIES = {
-    **dict.fromkeys(("boxcar", "rectangular", "box", "ones", "rect"), (1.0,)),
-    **dict.fromkeys(("hann", "han"), (0.5, 0.5)),
-    **dict.fromkeys(("hamming", "hamm", "ham"), (0.54, 0.46)),
-    **dict.fromkeys(("blackman", "black", "blk"), (0.42, 0.5, 0.08)),
-    **dict.fromkeys(("flattop", "flat", "flt"),
-                    (0.21557895, 0.41663158, 0.277263158, 0.083578947, 0.006947368)),
-}
-
-
-def _window(name: str, window: Any, n: int) -> np.ndarray:
-    """The values of a window of this name, one period of n."""
-    if not isinstance(window, str):
-        raise ValueError(f"{name}: window must be an array or a name, got {window!r}")
-    t = np.arange(n) / max(n, 1)
-    if n == 1:
-        return np.ones(1)
-    if window in _SERIES:
-        return np.sum([(-1) ** k * a * np.cos(2 * np.pi * k * t)
-                       for k, a in enumerate(_SERIES[window])], 0)
-    if window in ("cosine", "halfcosine"):
-        return np.sin(np.pi * (np.arange(n) + 0.5) / (n + 1))
-    if window in ("bartlett", "bart", "brt"):
-        return 1 - np.abs(2 * t - 1)
-    raise ValueError(f"{name}: the window {window!r} is not known; pass its values as an array, or "
-                     f"one of the names {', '.join([*_SERIES, 'cosine', 'bartlett'])}")
+from .tapers import taper
 
 
 def _inexact(name: str, x: Any) -> Any:
@@ -103,7 +76,7 @@ class _Segments:
 
     def __init__(self, name: str, n: int | None, window: Any, nperseg: Any, noverlap: Any,
                  nfft: Any) -> None:
-        given = is_array_like(window) or isinstance(window, (list, np.ndarray))
+        given = isinstance(window, list) or (is_array_like(window) and np.ndim(window) > 0)
         self.name = name
         if given:
             self.window: Any = jnp.asarray(window)
@@ -122,7 +95,7 @@ class _Segments:
             if size < 1:
                 raise ValueError(f"{name}: nperseg must be a positive integer, got {size}")
             size = size if n is None else min(size, n)
-            self.window = _window(name, window, size)
+            self.window = taper(name, window, size)
         self.size = size
         self.overlap = size // 2 if noverlap is None else index_of(noverlap, f"{name}: noverlap")
         self.points = size if nfft is None else index_of(nfft, f"{name}: nfft")
@@ -174,7 +147,8 @@ def csd(x: ArrayLike, y: ArrayLike | None, fs: ArrayLike = 1.0,
     Args:
       y: the second signal; None for x. The shorter one is filled up with zeros.
       fs: the number of samples in a unit of time.
-      window: an array, or "hann", "hamming", "blackman", "flattop", "boxcar", "cosine", "bartlett".
+      window: an array, a name of SciPy's such as "hann" or "boxcar", or a tuple of a name and its
+        parameters, such as ("kaiser", 8.6).
       nperseg: the size of a segment; None for 256, or the size of the window.
       noverlap: the number of samples that two neighbouring segments share; None for half.
       nfft: the number of points to transform, up to which segments are filled with zeros; None for

@@ -16,6 +16,7 @@ from ... import random
 from ...arrays.operands import array_like
 from ...on_demand import shown as _shown
 from ...tracebacks import front_door
+from ...tracing.tracer import Tracer
 
 
 def _inexact(name: str, x: Any, *lasts: int) -> Any:
@@ -311,7 +312,8 @@ class Slerp(NamedTuple("Slerp", [("times", Any), ("timedelta", Any), ("rotations
     def init(cls, times: Any, rotations: Rotation) -> Slerp:
         """The interpolator of rotations at ascending times.
 
-        Raises: ValueError for fewer than two rotations, and where there are not as many times.
+        Raises: ValueError for fewer than two rotations, where there are not as many times, and where
+          times that are not traced do not ascend.
         """
         if not isinstance(rotations, Rotation) or rotations.single or len(rotations) < 2:
             raise ValueError("Slerp: rotations must be a Rotation of at least two rotations, got "
@@ -321,6 +323,9 @@ class Slerp(NamedTuple("Slerp", [("times", Any), ("timedelta", Any), ("rotations
         if at.shape != (len(rotations),):
             raise ValueError(f"Slerp: expected a vector of {len(rotations)} times, got shape "
                              f"{at.shape}")
+        if not isinstance(at, Tracer) and not np.greater(np.asarray(at)[1:],
+                                                         np.asarray(at)[:-1]).all():
+            raise ValueError(f"Slerp: times must be strictly ascending, got {np.asarray(at)}")
         turns = Rotation(rotations.quat[:-1]).inv() * Rotation(rotations.quat[1:])
         return cls(at, jnp.diff(at), rotations, turns.as_rotvec())
 

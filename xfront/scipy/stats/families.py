@@ -65,32 +65,42 @@ class Family:
 
     def densities(self, log_density: Formula) -> tuple[Any, Any]:
         """`logpdf` and `pdf`, or `logpmf` and `pmf`, from the logarithm of the standard density."""
-        def log(x: Any, *rest: Any) -> Any:
-            z, shapes, scale = self._standard(x, rest)
+        def log(x: Any, *rest: Any, zero: Any = None) -> Any:
+            from_loc, shapes, scale = self._taken_apart(x, rest)
+            z = self._standard(from_loc, scale)
             below, above = self._outside(z, shapes)
             out = emit(ops.or_, below, above)
             if self.whole:
                 out = emit(ops.or_, out, _between_integers(z))
-            made = log_density(choose(out, self.inside, z), *shapes)
+            if zero is not None:
+                out = emit(ops.or_, out, zero)
+            made = log_density(self._standard(from_loc, scale, out), *shapes)
             if scale is not None:
                 made = sub(made, emit(ops.log, scale))
             return self._where_valid(choose(out, -math.inf, made), shapes, scale)
 
+        def density(*given: Any) -> Any:
+            made = emit(ops.exp, log(*given))
+            if self.whole or not self._ends_somewhere():
+                return made
+            # a density of 0 at an end has a logarithm of infinite slope there
+            return emit(ops.exp, log(*given, zero=compare(ops.eq, made, 0)))
+
         names = ("logpmf", "pmf") if self.whole else ("logpdf", "pdf")
         first = "k" if self.whole else "x"
-        return (self._public(names[0], first, log),
-                self._public(names[1], first, lambda *given: emit(ops.exp, log(*given))))
+        return self._public(names[0], first, log), self._public(names[1], first, density)
 
     def chance(self, name: str, formula: Formula) -> Any:
         """`cdf`, `sf` or the logarithm of one of them."""
         ends = _ENDS[name]
 
         def body(x: Any, *rest: Any) -> Any:
-            z, shapes, scale = self._standard(x, rest)
+            from_loc, shapes, scale = self._taken_apart(x, rest)
             if self.whole:
-                z = emit(ops.floor, z)
-            below, above = self._outside(z, shapes)
-            made = formula(choose(emit(ops.or_, below, above), self.inside, z), *shapes)
+                from_loc = emit(ops.floor, from_loc)
+            below, above = self._outside(self._standard(from_loc, scale), shapes)
+            out = emit(ops.or_, below, above)
+            made = formula(self._standard(from_loc, scale, out), *shapes)
             made = choose(below, ends[0], choose(above, ends[1], made))
             return self._where_valid(made, shapes, scale)
 
@@ -113,14 +123,30 @@ class Family:
 
     # --- parts of these ---------------------------------------------------------------------
 
-    def _standard(self, x: Any, rest: Sequence[Any]) -> tuple[Any, Sequence[Any], Any]:
-        """(standard point, shape parameters, scale or None)."""
+    def _taken_apart(self, x: Any, rest: Sequence[Any]) -> tuple[Any, Sequence[Any], Any]:
+        """(distance from loc, shape parameters, scale or None)."""
         n = len(self.shapes)
         shapes, placed = rest[:n], rest[n:]
-        if not placed:
-            return x, shapes, None
-        z = sub(x, placed[0])
-        return (div(z, placed[1]), shapes, placed[1]) if len(placed) == 2 else (z, shapes, None)
+        return (sub(x, placed[0]) if placed else x, shapes,
+                placed[1] if len(placed) == 2 else None)
+
+    def _standard(self, from_loc: Any, scale: Any, out: Any = None) -> Any:
+        """The standard point; one inside of the support where `out` is true.
+
+        Neither the distance nor the scale has a derivative there, nor has the scale at a distance of
+        0: where the quotient overflows, or the formula has an infinite slope at loc, that would be
+        zero times infinity.
+        """
+        if out is None:
+            return from_loc if scale is None else div(from_loc, scale)
+        from_loc = choose(out, self.inside, from_loc)
+        if scale is None:
+            return from_loc
+        return div(from_loc, choose(emit(ops.or_, out, compare(ops.eq, from_loc, 0)), 1.0, scale))
+
+    def _ends_somewhere(self) -> bool:
+        """Whether the support has an end."""
+        return not (self.low == -math.inf and self.high == math.inf)
 
     def _outside(self, z: Any, shapes: Sequence[Any]) -> tuple[Any, Any]:
         """(where points lie below the support, where above); infinities are always outside."""
