@@ -19,7 +19,8 @@ def local_devices(process_index: int | None = None, backend: str | None = None,
                   host_id: int | None = None) -> list[Any]:
     """The devices of one process (this one if None). `host_id` is an alias of `process_index`.
 
-    Raises: RuntimeError where there is no such platform; ValueError where both are given.
+    Raises: RuntimeError where there is no such platform; ValueError where both are given, and where
+      there is no such process.
     """
     if host_id is not None:
         if process_index is not None:
@@ -29,6 +30,8 @@ def local_devices(process_index: int | None = None, backend: str | None = None,
     client = clients.client(backend)
     if process_index is None:
         return list(client.local_devices())
+    if not 0 <= process_index < (count := process_count(backend)):
+        raise ValueError(f"local_devices: process_index={process_index} is not in [0, {count})")
     return [d for d in client.devices() if d.process_index == process_index]
 
 

@@ -115,6 +115,9 @@ def abstract(name: str, x: Any) -> tuple[Any, bool]:
     kind = type(x)
     if kind in SCALARS:
         return tensor((), from_numpy(binding.scalar_dtype(kind))), kind is not bool
+    if kind is Tracer:
+        raise TypeError(f"{name} requires ndarray or scalar arguments, got a traced array inside "
+                        "a container")
     array = x if isinstance(x, np.ndarray) else np.asarray(x)
     if array.dtype.kind in "OUSMm":
         raise TypeError(f"{name}: {x!r} of type {kind} is not a valid array type")

@@ -94,7 +94,7 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
     s, groups = k.shape[1], k.shape[2]
     if groups != heads:
         k, v = [_repeated(x, heads // groups) for x in (k, v)]
-    scale = 1 / math.sqrt(features) if scale is None else float(scale)
+    scale = 1 / math.sqrt(max(features, 1)) if scale is None else float(scale)
     if bias is not None:
         bias = operand("bias", bias)
     if mask is not None:

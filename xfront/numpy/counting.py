@@ -252,7 +252,10 @@ def _histogramdd(sample: Any, numbers: Any, edges: Any, bounds: Any, weights: An
     if weights is None:
         w = x.home.literal(np.ones((), default_int().numpy), (n,))
     else:
-        w = operand("histogramdd", weights)
+        w = promote_inexact("histogramdd", weights, x)[0]
+        if w.shape != (n,):
+            raise ValueError(f"histogramdd: weights should have one element for each of {n} "
+                             f"points, got shape {w.shape}")
     counts = x.home.literal(np.zeros((), w.dtype), (int(np.prod(shape)),))
     counts = shaped(AtIndex(counts, flat).add(w), tuple(shape))
     for i in range(d):
@@ -273,8 +276,9 @@ def histogramdd(sample: ArrayLike | Sequence[ArrayLike], bins: int | Sequence[in
     Args:
       sample: array [points, axes], or a sequence with one array for each axis.
       bins, range: as in `histogram`, or a sequence with one of them for each axis.
-      weights: the weight of each point; None for 1.
-    Raises: ValueError where bins or ranges are not one for each axis.
+      weights: the weight of each point, summed as floats; None for 1.
+    Raises: ValueError where bins or ranges are not one for each axis, or weights not one for each
+      point.
     Source: `numpy.histogramdd`.
 
     >>> jnp.histogramdd(jnp.array([[0., 0.], [1., 1.]]), bins=2)[0]

@@ -308,6 +308,9 @@ def _get(x: Any, given: Sequence[Any], pattern: Pattern, mode: str | None, fill_
     if not x.size:                        # there is nothing to read, and the result is empty
         return emit(ops.reshape, x, shape=plan.shape)
     fill = None
+    if fill_value is not None and dtype.is_key:
+        raise TypeError(f"keys outside of the array cannot be read as {fill_value!r}: leave "
+                        "fill_value out, or take the words of random.key_data(keys)")
     if how == "fill" and not dtype.is_key:
         value = default_fill(dtype) if fill_value is None else fill_value
         fill = Literal(np.asarray(value).astype(dtype.numpy), dtype)

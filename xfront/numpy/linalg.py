@@ -197,7 +197,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
     given = list(arrays)
     if len(given) < 2:
         raise ValueError(f"multi_dot requires at least two arrays; got {len(given)}")
-    ndims = [len(x.shape) for x in given]
+    ndims = [np.ndim(x) for x in given]
     if any(n != 2 for n in ndims[1:-1]) or ndims[0] not in (1, 2) or ndims[-1] not in (1, 2):
         raise ValueError("multi_dot: input arrays must all be two-dimensional, except for the "
                          f"first and last array which may be 1- or 2-dimensional; got {ndims}")
@@ -326,12 +326,15 @@ vecdot = contractions.vecdot
 def cond(x: ArrayLike, p: float | str | None = None) -> Array:
     """Condition numbers: the norm of order p (None: 2) times that of the inverse.
 
+    Raises: ValueError for matrices without elements.
     Source: `numpy.linalg.cond`.
 
     >>> jnp.linalg.cond(jnp.array([[2., 0.], [0., 1.]]))
     Array(2., dtype=float32)
     """
     x = matrices("cond", x)
+    if not all(x.shape[-2:]):
+        raise ValueError(f"cond: the matrices must not be empty, got shape {x.shape}")
     if p in (None, 2, -2):
         s = svdvals(x)
         k = s.shape[-1]

@@ -77,11 +77,17 @@ def total_dtype(dtype: DType, widen: bool = True) -> DType:
 
 
 def mask_of(name: str, x: Tracer, where: Any) -> tuple[Tracer, Tracer]:
-    """`x` and a mask of bools, broadcast together. Raises: ValueError where it is not of bools."""
+    """`x` and a mask of bools, broadcast together.
+
+    Raises: ValueError where it is not of bools, or has more axes than `x`.
+    """
     mask = operand(name, where)
     if mask.value.type.dtype is not dtypes.bool_:
         raise ValueError(f"{name}: where must be None or a boolean array, got one of dtype "
                          f"{mask.value.type.dtype.numpy}")
+    if mask.ndim > x.ndim:
+        raise ValueError(f"{name}: where must broadcast with the array, but where has shape "
+                         f"{mask.shape} and the array {x.shape}")
     shape = broadcast_shapes(f"{name}(where=...)", (x.shape, mask.shape))
     return broadcast_to(x, shape), broadcast_to(mask, shape)
 

@@ -399,7 +399,7 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *,
     """
     x, y = _pair("setdiff1d", ar1, ar2)
     if not x.size:
-        return x
+        return _none(x, (0,), None, int(size or 0), 0 if fill_value is None else fill_value)[0]
     values, marks, total = _different(x, y, bool(assume_unique))
     size = _size("setdiff1d", size, total, x, y)
     return _marked(values, marks, 0 if fill_value is None else fill_value, size)
@@ -465,8 +465,9 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False,
     """
     x, y = _pair("intersect1d", ar1, ar2)
     if not x.size or not y.size:
-        made = _none(concatenate([x, y]), (0,), None, int(size or 0), fill_value)
-        made = made[0], made[1], made[1]
+        made = _none(concatenate([x, y]), (0,), None, int(size or 0),
+                     0 if fill_value is None else fill_value)
+        made = made[0], made[1] + x.size, made[1] + y.size
     else:
         xs, order, marks, total = _shared(x, y)
         size = _size("intersect1d", size, total, x, y)

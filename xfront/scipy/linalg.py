@@ -70,7 +70,7 @@ def _columns(a: Tracer, b: Tracer) -> tuple[Tracer, bool]:
 
 
 def _rows_fit(name: str, a: Tracer, b: Tracer) -> None:
-    if a.shape[-1] != b.shape[-2]:
+    if b.ndim < 2 or a.shape[-1] != b.shape[-2]:
         raise ValueError(f"{name}: b must have {a.shape[-1]} rows, got shapes {a.shape} and "
                          f"{b.shape}")
 
@@ -290,7 +290,7 @@ def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_f
 @eager(static=("permute_l", *_PERMITS))
 def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
        ) -> tuple[Array, ...]:
-    """P, L and U with P L U = a; or P L and U with `permute_l`.
+    """P, L and U with P L U = a, where P is real; or P L and U with `permute_l`.
 
     Source: `scipy.linalg.lu`.
     Permissions, as above: `overwrite_a`, `check_finite`.
@@ -311,7 +311,8 @@ def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_f
         return jnp.take_along_axis(lower, jnp.expand_dims(back, -1), -2), upper
     rows = jnp.arange(m, dtype=order.dtype)
     places = jnp.equal(jnp.expand_dims(back, -1), rows)
-    one, zero = jnp.ones((), factors.dtype), jnp.zeros((), factors.dtype)
+    real = jnp.finfo(factors.dtype).dtype
+    one, zero = jnp.ones((), real), jnp.zeros((), real)
     return jnp.where(places, one, zero), lower, upper
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,8 +48,8 @@ def map_coordinates(input: ArrayLike, coordinates: Sequence[Any], order: int,
       cval: the number outside the image; for order 1, values between it and the pixels at the edge
         are interpolated too.
     Returns: array in the shape of the coordinates and of input's dtype; integers are rounded.
-    Raises: ValueError where there is not one array for each axis; NotImplementedError for
-      other orders and modes.
+    Raises: ValueError where there is not one array for each axis, and for an image without pixels
+      unless the mode is "constant"; NotImplementedError for other orders and modes.
     Source: `scipy.ndimage.map_coordinates`.
 
     >>> image = jnp.array([[1., 2.], [3., 4.]])
@@ -73,6 +74,12 @@ def map_coordinates(input: ArrayLike, coordinates: Sequence[Any], order: int,
 def _values(image: Any, coordinates: Any, cval: Any, order: int, mode: str) -> Any:
     x = operand("map_coordinates", image)
     outside = operand("map_coordinates", cval).astype(x.dtype)
+    shape = jnp.broadcast_shapes(*[np.shape(c) for c in coordinates])
+    if not x.size:
+        if mode != "constant" and math.prod(shape):
+            raise ValueError(f"map_coordinates: an image of shape {x.shape} has no pixels to take "
+                             f"for mode={mode!r}; mode='constant' gives cval everywhere")
+        return jnp.broadcast_to(outside, shape)
     inexact = jnp.issubdtype(x.dtype, jnp.inexact)
     dtype = x.dtype if inexact else default_float().numpy
     sides: list[list[tuple[Any, Any, Any]]] = []
@@ -106,7 +113,6 @@ def _values(image: Any, coordinates: Any, cval: Any, order: int, mode: str) -> A
         made = made + value
     if not inexact:
         made = jnp.where(made < 0, jnp.ceil(made - 0.5), jnp.floor(made + 0.5))
-    shape = jnp.broadcast_shapes(*[np.shape(c) for c in coordinates])
     return jnp.broadcast_to(jnp.asarray(made), shape).astype(x.dtype)
 
 

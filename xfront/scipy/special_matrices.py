@@ -160,7 +160,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
            [2, 3, 0],
            [3, 0, 0]], dtype=int32)
     """
-    x, y = promote("hankel", c, 0 if r is None else r)
+    x, y = promote("hankel", c, c if r is None else r)
     y = jnp.zeros_like(x) if r is None else y
     for name, v in (("c", x), ("r", y)):
         if not v.ndim:

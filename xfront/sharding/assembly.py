@@ -77,6 +77,8 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Shardin
     Array([1., 2.], dtype=float32)
     """
     whole, name = tuple([int(n) for n in shape]), "make_array_from_single_device_arrays"
+    if not isinstance(arrays, (list, tuple)):
+        raise TypeError(f"{name}: arrays must be a list or tuple, got {type(arrays)}")
     for x in arrays:
         if not isinstance(x, ArrayImpl):
             raise TypeError(f"{name}: every part must be an array on one device, got {type(x)}")

@@ -515,9 +515,17 @@ def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree
                          f"expected {value_tree}, got {ct_tree}")
     given = []
     for i, (ct, t) in enumerate(zip(cts, types, strict=True)):
-        if not t.is_inexact:
+        is_zero = getattr(ct, "dtype", None) == float0
+        if not t.is_inexact and is_zero and np.shape(ct) == t.shape:
             continue
-        ct_type, _ = kind_of("vjp", ct)
+        ct_type, _ = kind_of("vjp", ct) if not is_zero else (f"float0{list(np.shape(ct))}", None)
+        if not t.is_inexact:
+            if is_zero or ct_type.plain is not t.plain:
+                raise ValueError(f"unexpected JAX type (e.g. shape/dtype) for argument to vjp "
+                                 f"function of {name}: got {ct_type}, but expected zeros of dtype "
+                                 f"float0 and shape {t.shape} because the corresponding output "
+                                 f"(leaf {i}) has type {t}")
+            continue
         wanted = t.cotangent
         if ct_type is not wanted and ct_type.plain is t.plain and type(ct) is Tracer:
             ct = emit(ops.reshard, ct, sharding=lying(wanted, ct_type))

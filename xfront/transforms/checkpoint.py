@@ -17,7 +17,7 @@ from ..tracing.programs import bind
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_map, tree_unflatten
-from .custom_rules import named_argnums
+from .custom_rules import named_argnums, within
 from .flat import Arguments, fill, name_of
 from .policies import asked_policy, checkpoint_policies
 from .shared_traces import shared
@@ -57,7 +57,8 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
     Returns: a function of the same arguments with the same results. A call raises ValueError where
       `prevent_cse` is not a tree prefix of the arguments, TypeError where a leaf of it is not a
       bool.
-    Raises: NotImplementedError for `concrete=True`; TypeError where `fun` or `policy` is not a
+    Raises: NotImplementedError for `concrete=True`; ValueError, at the call, where `static_argnums`
+      names positions that are not given; TypeError where `fun` or `policy` is not a
       function.
     Source: Griewank and Walther, "Revolve", ACM TOMS 26 (2000).
 
@@ -78,9 +79,11 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
     asked = None if policy is None else asked_policy(policy)
     by_name = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     statics = named_argnums("static", fun, static_argnums, by_name)
+    given_places = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
+        within("static", fun, given_places, len(args))
         chosen = {i % len(args) for i in statics if -len(args) <= i < len(args)}
         fixed = {k: kwargs.pop(k) for k in by_name if k in kwargs}
         places = [i for i in range(len(args)) if i not in chosen]

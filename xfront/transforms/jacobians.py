@@ -56,7 +56,7 @@ def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     Array([[2., 0.],
            [0., 4.]], dtype=float32)
     """
-    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    places = _places("jacfwd", fun, argnums)
 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -98,7 +98,7 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     Array([[2., 0.],
            [0., 4.]], dtype=float32)
     """
-    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    places = _places("jacrev", fun, argnums)
 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -146,6 +146,12 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
 
 
+def _places(name: str, fun: Any, argnums: Argnums) -> tuple[int, ...]:
+    if not callable(fun):
+        raise TypeError(f"{name}: expected a function, got {fun!r}")
+    return (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+
 def _check(name: str, given: Sequence[Any], holomorphic: bool, fine: str = "is_float",
            what: str = "inputs") -> None:
     for path, x in tree_flatten_with_path(list(given))[0]:
@@ -166,6 +172,9 @@ def _check(name: str, given: Sequence[Any], holomorphic: bool, fine: str = "is_f
 def _basis(trees: Sequence[Any]) -> list[Any]:
     """The standard basis of all leaves together, with a leading batch axis: a row per element."""
     leaves, tree = tree_flatten(list(trees))
+    if not leaves:
+        raise ValueError("a Jacobian needs an array on both sides, but there is none in "
+                         f"{list(trees)}")
     kinds = [kind_of("jacobian", x)[0] for x in leaves]
     total = sum(t.size for t in kinds)
     traced = state.current is not None or any(type(x) is Tracer for x in leaves)

@@ -145,6 +145,7 @@ def test_attention():
         np.testing.assert_allclose(made, attention(q, k, v, seen), rtol=1e-4, atol=1e-5)
     with pytest.raises(ValueError):
         nn.dot_product_attention(q, k[:, :, :1, :4], v)
+    assert nn.dot_product_attention(q[..., :0], k[..., :0], v[..., :0]).size == 0
 
 
 def test_attention_of_long_sequences_in_blocks(monkeypatch):

@@ -64,3 +64,13 @@ def test_edges_have_the_dtype_of_the_values() -> None:
             f(edges * 1j)
     with pytest.raises(ValueError, match="2-d"):
         jnp.histogramdd(2)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, bool])
+def test_weights_of_several_axes_are_summed_as_floats(dtype: type) -> None:
+    x, y, weights = np.arange(4.0), np.array([0.0, 1, 1, 3]), np.array([1, 0, 2, 1]).astype(dtype)
+    got = jnp.histogram2d(x, y, 2, weights=weights)[0]
+    assert got.dtype == np.float32
+    np.testing.assert_array_equal(got, np.histogram2d(x, y, 2, weights=weights)[0])
+    with pytest.raises(ValueError, match="weights should have one element"):
+        jnp.histogram2d(x, y, 2, weights=weights[:3])

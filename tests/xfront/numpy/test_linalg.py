@@ -356,3 +356,10 @@ def test_rank_by_several_limits() -> None:
     np.testing.assert_array_equal(jnp.linalg.matrix_rank(x, np.array([0.6, 0.01])), [1, 3])
     both = np.stack([x, x])
     np.testing.assert_array_equal(jnp.linalg.matrix_rank(both, np.array([0.6, 0.01])), [1, 3])
+
+
+def test_refusals_of_numbers_and_of_nothing() -> None:
+    with pytest.raises(ValueError, match="must not be empty"):
+        jnp.linalg.cond(jnp.zeros((3, 0)))
+    with pytest.raises(ValueError, match="two-dimensional"):
+        jnp.linalg.multi_dot([jnp.eye(2), 2.0])

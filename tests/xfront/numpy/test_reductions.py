@@ -222,3 +222,9 @@ def test_totals_as_bools_are_of_truths() -> None:
         agree(name, getattr(jnp, name)(x, 1, dtype=bool), getattr(np, name)(x, 1, dtype=bool))
         agree(name, getattr(jnp, name)(i, dtype=bool), getattr(np, name)(i, dtype=bool))
     agree("initial", jnp.sum(x * 0, 1, dtype=bool, initial=0.5), np.array([True, True]))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "all", "any", "mean", "std", "nansum", "nanvar"])
+def test_masks_with_more_axes_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="where must broadcast"):
+        getattr(jnp, name)(jnp.ones(3), where=np.ones((2, 3), bool))

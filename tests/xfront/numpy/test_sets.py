@@ -94,3 +94,13 @@ def test_known_arrays_have_their_size_while_a_program_is_traced():
         np.testing.assert_array_equal(got, want)
     with pytest.raises(xfront.errors.ConcretizationTypeError, match="size"):
         xfront.jit(jnp.unique)(x)
+
+
+def test_sizes_of_sets_of_nothing() -> None:
+    none = jnp.zeros(0, jnp.int32)
+    some = jnp.arange(3)
+    np.testing.assert_array_equal(jnp.setdiff1d(none, some, size=2), [0, 0])
+    np.testing.assert_array_equal(jnp.setdiff1d(none, none, size=2, fill_value=7), [7, 7])
+    assert jnp.setdiff1d(none, some).shape == (0,)
+    got = jnp.intersect1d(some, none, return_indices=True, size=2)
+    agree("intersect1d", got, (np.zeros(2, np.int32), np.array([3, 3]), np.zeros(2, np.int64)))

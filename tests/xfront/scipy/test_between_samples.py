@@ -209,3 +209,11 @@ REFUSED: list[tuple[type, str, Callable[[], Any]]] = [
 def test_refuses(kind: type, match: str, call: Callable[[], Any]) -> None:
     with pytest.raises(kind, match=match):
         call()
+
+
+def test_images_without_pixels() -> None:
+    none, at = np.zeros((0, 3), np.float32), [np.array([0.0, 1.0])] * 2
+    np.testing.assert_array_equal(ndimage.map_coordinates(none, at, 1, cval=7.0), [7, 7])
+    assert ndimage.map_coordinates(none, [np.zeros(0)] * 2, 1, mode="wrap").shape == (0,)
+    with pytest.raises(ValueError, match="no pixels"):
+        ndimage.map_coordinates(none, at, 1, mode="nearest")

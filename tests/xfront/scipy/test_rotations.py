@@ -97,7 +97,8 @@ def test_refuses() -> None:
             (ValueError, "weights", lambda: one.mean(np.ones(2))),
             (ValueError, "at least two", lambda: Slerp.init(np.ones(1), one)),
             (ValueError, "times", lambda: Slerp.init(np.ones(1), Rotation.identity(2))),
-            (ValueError, "ascending", lambda: Slerp.init(np.array([2.0, 1.0]), Rotation.identity(2))),
+            (ValueError, "ascending", lambda: Slerp.init(
+                np.array([2.0, 1.0]), Rotation.identity(2))),
             (ValueError, "ascending", lambda: Slerp.init(np.zeros(2), Rotation.identity(2)))):
         with pytest.raises(kind, match=match):
             call()

@@ -139,3 +139,18 @@ def test_batches_of_toeplitz_matrices_broadcast() -> None:
                                   [expected.toeplitz(c, row) for c in columns])
     np.testing.assert_array_equal(linalg.toeplitz(row, columns),
                                   [expected.toeplitz(row, r) for r in columns])
+
+
+def test_dtypes_of_permutations_and_of_filled_corners() -> None:
+    p, lower, upper = linalg.lu(A.astype(np.complex64))
+    assert p.dtype == np.float32 and upper.dtype == np.complex64
+    np.testing.assert_allclose(p @ lower @ upper, A, rtol=1e-5, atol=1e-5)
+    assert linalg.hankel(np.array([True, False])).dtype == bool
+
+
+@pytest.mark.parametrize("solve", [
+    lambda: linalg.solve_triangular(A, 2.0), lambda: linalg.solve(A, 2.0, assume_a="pos"),
+    lambda: linalg.lu_solve((A, np.arange(4)), 2.0)])
+def test_numbers_are_no_right_sides(solve: Any) -> None:
+    with pytest.raises(ValueError, match="b must have 4 rows"):
+        solve()

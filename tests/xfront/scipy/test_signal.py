@@ -16,8 +16,8 @@ from xfront.scipy import signal
 from xfront.scipy.signal.tapers import taper
 
 WINDOWS: tuple[Any, ...] = (
-    *"box han hamm blk nut bkh flt cosine bart triang parzen bohman barthann exponential tuk".split(),
-    "poisson", ("hann",), ("kaiser", 8.6), ("gaussian", 2.0), ("general_gaussian", 1.5, 3.0),
+    *"box han hamm blk nut bkh flt cosine bart triang parzen bohman barthann exponential".split(),
+    "tuk", "poisson", ("hann",), ("kaiser", 8.6), ("gaussian", 2.0), ("general_gaussian", 1.5, 3.0),
     ("exponential", 3.0, 2.0), ("exponential", None, 3.0), ("tukey", 0.25), ("tukey", 0.0),
     ("tukey", 1.5), ("general_hamming", 0.6), ("general_cosine", [0.5, 0.3, 0.2]), 8, 14.5)
 

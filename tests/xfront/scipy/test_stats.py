@@ -362,3 +362,21 @@ def test_what_is_weak_of_numbers():
     for name in ("cdf", "sf", "logcdf", "logsf", "ppf", "isf"):
         assert not getattr(stats.norm, name)(0.5).weak_type, name
     assert jnp.rint(2.0).weak_type and not jnp.rint(2).weak_type
+
+
+@pytest.mark.parametrize("f, args", [
+    (stats.gamma.pdf, (0.0, 2.5, 0.0, 1.0)), (stats.gamma.pdf, (1e-30, 1e10, 0.0, 1e10)),
+    (stats.beta.pdf, (0.0, 3.0, 2.0, 0.0, 1.0)), (stats.beta.pdf, (1.0, 3.0, 2.5, 0.0, 1.0)),
+    (stats.chi2.pdf, (0.0, 5.0, 0.0, 2.0)), (stats.gamma.logsf, (0.0, 0.5, 0.0, 2.0)),
+    (stats.gamma.logcdf, (1e30, 2.0, 0.0, 1e-10)), (stats.norm.pdf, (1e30, 0.0, 1e-10)),
+    (stats.norm.cdf, (-1e30, 0.0, 1e-10)), (stats.cauchy.sf, (1e30, 0.0, 1e-10)),
+    (stats.expon.cdf, (1e30, 0.0, 1e-10)),
+], ids=lambda v: v.__qualname__ if callable(v) else "")
+def test_gradients_where_a_density_is_zero_or_the_standard_point_overflows(f, args):
+    # the slope of logsf in x is infinite there
+    places = (3,) if f is stats.gamma.logsf else tuple(range(len(args)))
+    assert np.isfinite(jax.grad(f, places)(*args)).all()
+
+
+def test_a_share_of_minus_zero_is_a_share_of_zero():
+    assert stats.cauchy.ppf(-0.0) == -INF and stats.cauchy.isf(-0.0) == INF

@@ -176,3 +176,12 @@ def test_prevent_cse_is_a_tree_of_bools_too():
         text((True,))
     with pytest.raises(TypeError, match="prevent_cse"):
         text(("x", True))
+
+
+def test_static_positions_that_are_not_given_are_refused():
+    f = xfront.checkpoint(lambda a, b=2: a * b, static_argnums=1)
+    assert f(3.0, 2) == 6
+    with pytest.raises(ValueError, match="static_argnums"):
+        f(3.0)
+    with pytest.raises(ValueError, match="static_argnums"):
+        f(3.0, b=2)

@@ -207,3 +207,21 @@ def test_float0_goes_in_and_through():
     assert jax.jit(lambda n: jax.vjp(lambda n: 2.0 * n, n)[1](1.0))(3)[0].dtype == jax.float0
     struct = jax.eval_shape(lambda n: jax.grad(lambda n: 2.0 * n, allow_int=True)(n), 3)
     assert struct.shape == ()
+
+
+def test_jacobians_of_what_is_no_function_or_has_no_array():
+    for jacobian in (jax.jacfwd, jax.jacrev, jax.hessian):
+        with pytest.raises(TypeError, match="expected a function"):
+            jacobian(None)
+        with pytest.raises(ValueError, match="needs an array"):
+            jacobian(lambda x: 1.0)(None)
+    with pytest.raises(TypeError, match="sin requires ndarray.*inside a container"):
+        jax.grad(lambda t: jnp.sin(t))({"a": 1.0})
+
+
+def test_there_is_no_such_process():
+    with pytest.raises(ValueError, match="process_index=3"):
+        jax.local_devices(process_index=3)
+    one = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    with pytest.raises(TypeError, match="list or tuple"):
+        jax.make_array_from_single_device_arrays((2,), one, jnp.ones(2))

@@ -28,6 +28,15 @@ def test_integers_have_cotangents_of_float0():
     assert got[0] == 3 and got[1].dtype == jax.float0
 
 
+@pytest.mark.parametrize("cotangent", [jnp.float32(1), jnp.ones(3), np.zeros(2, jax.float0),
+                                       np.zeros((), jax.float0)])
+def test_cotangents_of_integers_are_zeros_of_their_shape(cotangent):
+    _, pull = jax.vjp(lambda n: n, jnp.arange(3))
+    with pytest.raises(ValueError, match="float0"):
+        pull(cotangent)
+    assert pull(jnp.arange(3))[0].dtype == jax.float0
+
+
 @pytest.mark.parametrize("cotangent", [1, X, jnp.int32(1), jnp.float16(1), (1.0,)])
 def test_cotangents_of_another_type_are_refused(cotangent):
     _, pull = jax.vjp(lambda x: x * 2, 2.0)

@@ -128,14 +128,14 @@ def taper(name: str, window: Any, n: int) -> np.ndarray:
         raise ValueError(f"{name}: window must be an array, a name, a tuple of a name and its "
                          f"parameters or the beta of a Kaiser window, got {window!r}")
     if called not in _SERIES and called not in _NAMED:
-        raise ValueError(f"{name}: the window {called!r} is not known; pass its values as an array, "
-                         f"or one of the names {', '.join([*_SERIES, *_NAMED])}")
+        raise ValueError(f"{name}: the window {called!r} is not known; pass its values as an "
+                         f"array, or one of the names {', '.join([*_SERIES, *_NAMED])}")
     make = _NAMED.get(called)
     least, most = (0, 0) if make is None else _TAKES.get(make, (0, 0))
     if not least <= len(given) <= most:
         wanted = str(least) if least == most else f"{least} to {most}"
-        raise ValueError(f"{name}: the window {called!r} takes {wanted} parameters in a tuple after "
-                         f"its name, got {window!r}")
+        raise ValueError(f"{name}: the window {called!r} takes {wanted} parameters in a tuple "
+                         f"after its name, got {window!r}")
     if n == 1:
         return np.ones(1)
     return _series(_SERIES[called], n) if make is None else make(n, *given)

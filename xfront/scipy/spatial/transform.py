@@ -312,8 +312,8 @@ class Slerp(NamedTuple("Slerp", [("times", Any), ("timedelta", Any), ("rotations
     def init(cls, times: Any, rotations: Rotation) -> Slerp:
         """The interpolator of rotations at ascending times.
 
-        Raises: ValueError for fewer than two rotations, where there are not as many times, and where
-          times that are not traced do not ascend.
+        Raises: ValueError for fewer than two rotations, where there are not as many times, and
+          where times that are not traced do not ascend.
         """
         if not isinstance(rotations, Rotation) or rotations.single or len(rotations) < 2:
             raise ValueError("Slerp: rotations must be a Rotation of at least two rotations, got "

@@ -133,9 +133,9 @@ class Family:
     def _standard(self, from_loc: Any, scale: Any, out: Any = None) -> Any:
         """The standard point; one inside of the support where `out` is true.
 
-        Neither the distance nor the scale has a derivative there, nor has the scale at a distance of
-        0: where the quotient overflows, or the formula has an infinite slope at loc, that would be
-        zero times infinity.
+        Neither the distance nor the scale has a derivative there, nor has the scale at a distance
+        of 0: where the quotient overflows, or the formula has an infinite slope at loc, that would
+        be zero times infinity.
         """
         if out is None:
             return from_loc if scale is None else div(from_loc, scale)

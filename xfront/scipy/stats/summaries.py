@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ... import numpy as jnp
 from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
@@ -68,7 +66,7 @@ def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keep
     so_far = place - cummax(jnp.where(_starts(x), place, 0), axis=x.ndim - 1) + 1
     at = jnp.argmax(so_far, axis=-1, keepdims=True)
     found = [jnp.take_along_axis(v, at, -1).reshape(out) for v in (x, so_far)]
-    return ModeResult(found[0], found[1].astype(np.int32))
+    return ModeResult(found[0], found[1])
 
 
 def _starts(x: Any) -> Any:
