@@ -37,8 +37,12 @@ def _preferred(name: str, dtype: Any) -> Any:
 
 def product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, preferred: Any) -> Any:
     """dot_general of two tracers. Integers with a preferred dtype are converted to it first, and
-    operands of different dtypes to the dtype that they promote to, if none is preferred."""
+    operands of different dtypes to the dtype that they promote to, if none is preferred. Products of
+    floats are summed as floats where integers are preferred, and converted then."""
     dtype_x, dtype_y = x.value.type.dtype, y.value.type.dtype
+    if preferred is not None and not preferred.is_inexact and (
+            dtype_x.is_inexact or dtype_y.is_inexact):
+        return convert(product(x, y, contract, batch, precision, None), preferred)
     weak = x.weak and y.weak
     if dtype_x is not dtype_y:
         if preferred is None:
@@ -264,6 +268,10 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
         x, k = same_dtype(name, lhs, rhs)
     else:
         x, k = tracer(name, lhs), tracer(name, rhs)
+        if not preferred.is_inexact and (x.value.type.is_inexact or k.value.type.is_inexact):
+            raise TypeError(f"{name}: preferred_element_type must be a float or complex dtype for "
+                            f"{x.value.type} and {k.value.type}, got {preferred}; convert the "
+                            "result instead")
         if x.value.type.dtype is not k.value.type.dtype or not x.value.type.is_inexact:
             x, k = convert(x, preferred), convert(k, preferred)
         if x.value.type.dtype is preferred:
@@ -280,6 +288,8 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
     if len(strides) != n:
         raise TypeError(f"{name}: window_strides must have one entry for each of the {n} spatial "
                         f"axes, got {strides}")
+    if any(s < 1 for s in strides):
+        raise TypeError(f"{name}: window_strides must be positive, got {strides}")
     if isinstance(padding, str):
         held = tuple([_dilated(x.shape[d], by) for d, by in zip(lhs_spec[2:], of_x, strict=True)])
         window = tuple([_dilated(k.shape[d], by) for d, by in zip(rhs_spec[2:], of_k, strict=True)])

@@ -542,6 +542,7 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     """`f` applied to each element along the leading axis of `xs` in turn, with the results stacked.
 
     With `batch_size`, that many elements at a time go through `vmap(f)`.
+    Raises: ValueError for a batch size below 1.
 
     >>> lax.map(lambda x: x ** 2, jnp.array([1, 2, 3]))
     Array([1, 4, 9], dtype=int32)
@@ -556,6 +557,8 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     from ..tree_util import tree_map
     from .shape import concatenate, reshape
 
+    if index_of(batch_size, "map: batch_size") < 1:
+        raise ValueError(f"map: batch_size must be a positive integer or None, got {batch_size}")
     n = kind_of("map", tree_leaves(xs)[0])[0].shape[0]
     whole = n // batch_size * batch_size
     batched = vmap(f)

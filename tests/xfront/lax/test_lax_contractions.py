@@ -121,3 +121,22 @@ def test_transposed_convolutions_padded_at_the_lower_end():
     assert made.tolist() == [[[11.0, 20.0, 14.0]]]
     with pytest.raises(ValueError, match="with strides"):
         lax.conv_transpose(x, k, (2,), "SAME_LOWER", dimension_numbers=numbers)
+
+
+def test_floats_summed_for_an_integer_are_summed_as_floats() -> None:
+    x = jnp.array([0.0, 0.84, 0.909, 0.141])
+    for made in (lax.dot(x, x, preferred_element_type=int),
+                 jnp.matmul(x, x, preferred_element_type=jnp.int32),
+                 jnp.einsum("i,i", x, x, preferred_element_type=int)):
+        assert made == 1 and made.dtype == jnp.int32
+    image, window = jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2))
+    with pytest.raises(TypeError, match="preferred_element_type must be a float"):
+        lax.conv(image, window, (1,), "SAME", preferred_element_type=int)
+    with pytest.raises(TypeError, match="strides must be positive"):
+        lax.conv(image, window, (0,), "SAME")
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_batches_of_map_have_elements(size: int) -> None:
+    with pytest.raises(ValueError, match="batch_size must be a positive integer"):
+        lax.map(jnp.sin, jnp.ones(3), batch_size=size)
