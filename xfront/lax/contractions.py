@@ -37,8 +37,8 @@ def _preferred(name: str, dtype: Any) -> Any:
 
 def product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, preferred: Any) -> Any:
     """dot_general of two tracers. Integers with a preferred dtype are converted to it first, and
-    operands of different dtypes to the dtype that they promote to, if none is preferred. Products of
-    floats are summed as floats where integers are preferred, and converted then."""
+    operands of different dtypes to the dtype that they promote to, if none is preferred. Floats are
+    multiplied and summed as floats where integers are preferred, and converted then."""
     dtype_x, dtype_y = x.value.type.dtype, y.value.type.dtype
     if preferred is not None and not preferred.is_inexact and (
             dtype_x.is_inexact or dtype_y.is_inexact):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import xfront
+import xfront.numpy as jnp
 from xfront import lax
 
 R = np.random.RandomState(0)
