@@ -18,6 +18,7 @@ from xfront_ir.passes.inline import inline_calls
 from xfront_ir.passes.linearize import linear_transpose as linear_transpose_pass
 from xfront_ir.passes.linearize import linearize as linearize_pass
 from xfront_ir.passes.transpose import transpose as transpose_pass
+from xfront_ir.types import TensorType
 
 from ..arrays import binding
 from ..arrays.arguments import only
@@ -515,17 +516,10 @@ def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree
                          f"expected {value_tree}, got {ct_tree}")
     given = []
     for i, (ct, t) in enumerate(zip(cts, types, strict=True)):
-        is_zero = getattr(ct, "dtype", None) == float0
-        if not t.is_inexact and is_zero and np.shape(ct) == t.shape:
-            continue
-        ct_type, _ = kind_of("vjp", ct) if not is_zero else (f"float0{list(np.shape(ct))}", None)
         if not t.is_inexact:
-            if is_zero or ct_type.plain is not t.plain:
-                raise ValueError(f"unexpected JAX type (e.g. shape/dtype) for argument to vjp "
-                                 f"function of {name}: got {ct_type}, but expected zeros of dtype "
-                                 f"float0 and shape {t.shape} because the corresponding output "
-                                 f"(leaf {i}) has type {t}")
+            _check_nothing(name, ct, t, i)
             continue
+        ct_type, _ = kind_of("vjp", ct)
         wanted = t.cotangent
         if ct_type is not wanted and ct_type.plain is t.plain and type(ct) is Tracer:
             ct = emit(ops.reshard, ct, sharding=lying(wanted, ct_type))
@@ -548,6 +542,17 @@ def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree
         made = zeros_like_type(t) if got is None else got
         outs.append(reweak(made, weak))
     return tuple(tree_unflatten(tree, outs))
+
+
+def _check_nothing(name: str, ct: Any, t: TensorType, leaf: int) -> None:
+    """Raises: ValueError where `ct` is no cotangent of a value of an integer type t: neither zeros
+    of dtype float0 nor, as users also pass, an array of type t."""
+    is_zero = getattr(ct, "dtype", None) == float0
+    if np.shape(ct) != t.shape or not (is_zero or kind_of("vjp", ct)[0].plain is t.plain):
+        got = f"float0{list(np.shape(ct))}" if is_zero else kind_of("vjp", ct)[0]
+        raise ValueError(f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function of "
+                         f"{name}: got {got}, but expected zeros of dtype float0 and shape "
+                         f"{t.shape} because the corresponding output (leaf {leaf}) has type {t}")
 
 
 def varying_alike(name: str, ct: Any, wanted: frozenset[str]) -> Any:
