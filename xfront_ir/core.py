@@ -7,14 +7,17 @@ op, and does not point back at it, so a program is acyclic and dies by reference
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from .types import TensorType
 
 if TYPE_CHECKING:
     from .locations import Location
     from .opdef import OpDef
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class Value:
@@ -103,6 +106,14 @@ class Function:
         for op in self.ops:
             if op.definition.has_bodies:
                 yield from bodies_of(op)
+
+
+def remembered(fn: Function, key: Hashable, make: Callable[[*Ts], T], *args: *Ts) -> T:
+    """What `make(*args)` gives, computed once for each Function and key."""
+    found: Any = fn.memo.get(key)
+    if found is None:
+        found = fn.memo[key] = make(*args)
+    return found
 
 
 def bodies_of(op: Op) -> Iterator[Function]:

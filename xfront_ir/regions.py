@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from .core import Function, Op, Value
+from .core import Function, Op, Value, remembered
 
 T = TypeVar("T")
 Flags = Sequence[bool]
@@ -336,16 +336,13 @@ def _narrowed(body: Function, params: Flags | None, returns: Flags | None) -> Fu
     """`body` with the flagged parameters and returns (None: all), made once for all ops with it."""
     if all(params or ()) and all(returns or ()):
         return body
-    key = ("narrowed", params and tuple(params), returns and tuple(returns))
-    found = body.memo.get(key)
-    if found is None:
-        changes: dict[str, Any] = {}
-        if params is not None:
-            changes = {"params": select(body.params, params), "param_names": (), "weak_params": ()}
-        if returns is not None:
-            changes |= {"returns": select(body.returns, returns), "weak_returns": ()}
-        found = body.memo[key] = body.replace(**changes)
-    return found
+    changes: dict[str, Any] = {}
+    if params is not None:
+        changes = {"params": select(body.params, params), "param_names": (), "weak_params": ()}
+    if returns is not None:
+        changes |= {"returns": select(body.returns, returns), "weak_returns": ()}
+    return remembered(body, ("narrowed", params and tuple(params), returns and tuple(returns)),
+                      lambda: body.replace(**changes))
 
 
 def unchanged(groups: ByGroup) -> list[bool]:

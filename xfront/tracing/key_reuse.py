@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import ops
-from xfront_ir.core import Function, Op, Value, bodies_of
+from xfront_ir.core import Function, Op, Value, bodies_of, remembered
 from xfront_ir.opdef import Pending
 
 from ..arrays.keys import KeyArray
@@ -41,10 +41,7 @@ class Uses:
 
 def uses_of(function: Function) -> Uses:
     """How a Function uses its keys. Raises: KeyReuseError where it consumes one twice."""
-    found = function.memo.get("key_uses")
-    if found is None:
-        found = function.memo["key_uses"] = _analysed(function)
-    return found
+    return remembered(function, "key_uses", _analysed, function)
 
 
 def _analysed(function: Function) -> Uses:

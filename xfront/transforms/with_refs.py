@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xfront_ir.core import Function
+from xfront_ir.core import remembered
 from xfront_ir.passes.discharge import discharge
 
 from ..arrays.placement import placement
 from ..arrays.refs import Ref
 from ..tracing.programs import bind
-from ..tracing.trace import state
+from ..tracing.trace import Recorded, state
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_structure, tree_unflatten
 from .flat import Flat, as_operand
@@ -42,7 +42,8 @@ def call_with_refs(jitted: Any, flat: Flat, leaves: Sequence[Any], donated: list
             raise NotImplementedError(f"{jitted.name} takes references, so it cannot be told where "
                                       "to run: leave out its shardings, device and backend")
         told.results(tree_unflatten(flat.out_tree, [0] * flat.out_tree.num_leaves))
-    inner, order, written = _on_contents(flat, len(leaves))
+    inner, order, written = remembered(
+        flat.function, "on contents", _on_contents, flat, len(leaves))
     values = [operands[i].held if type(operands[i]) is Ref else operands[i] for i in order]
     place, committed = placement(values, jitted.name)
     flags = [*donated, *[False] * (len(order) - len(leaves))]
@@ -59,26 +60,16 @@ def _on_contents(flat: Flat, n: int) -> tuple[Flat, tuple[int, ...], tuple[int, 
     Returns: the new call, the places of its arguments among all operands, and the places of the
       written references.
     """
-    found = flat.function.memo.get("on contents")
-    if found is None:
-        made, written = discharge(flat.function)
-        held = [n + i for i, c in enumerate(flat.captures) if type(c) is Ref]
-        others = [n + i for i, c in enumerate(flat.captures) if type(c) is not Ref]
-        order = (*range(n), *held)
-        params = [made.params[i] for i in (*order, *others)]
-        function = made.replace(params=params, param_names=(), weak_params=())
-        out_tree = tree_structure((tree_unflatten(flat.out_tree, [0] * flat.out_tree.num_leaves),
-                                   [0] * len(written)))
-        inner = _flat(function, [flat.captures[i - n] for i in others], out_tree)
-        found = flat.function.memo["on contents"] = (inner, order, written)
-    return found
-
-
-def _flat(function: Function, captures: list[Any], out_tree: Any) -> Flat:
-    made = object.__new__(Flat)
-    made.function, made.captures, made.out_tree = function, captures, out_tree
-    made.trace, made._read = None, None          # type: ignore[assignment]
-    return made
+    made, written = discharge(flat.function)
+    held = [n + i for i, c in enumerate(flat.captures) if type(c) is Ref]
+    others = [n + i for i, c in enumerate(flat.captures) if type(c) is not Ref]
+    order = (*range(n), *held)
+    params = [made.params[i] for i in (*order, *others)]
+    function = made.replace(params=params, param_names=(), weak_params=())
+    out_tree = tree_structure((tree_unflatten(flat.out_tree, [0] * flat.out_tree.num_leaves),
+                               [0] * len(written)))
+    captures = [flat.captures[i - n] for i in others]
+    return Flat(Recorded(function, captures, flat.trace), out_tree), order, written
 
 
 def refuse_aliases(name: str, flat: Flat, leaves: Sequence[Any], names: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..builder import Builder
-from ..core import Function, Op, Value, bodies_of
+from ..core import Function, Op, Value, bodies_of, remembered
 from ..fingerprint import identity
 from ..opdef import Pending
 from ..regions import select
@@ -39,14 +39,6 @@ __all__ = [
 def body_of(held: Function | Pending) -> Function:
     """The Function of a body, carrying out its transformation where that is pending."""
     return held if isinstance(held, Function) else held.force()
-
-
-def remembered(fn: Function, key: Any, make: Callable[[], Any]) -> Any:
-    """What `make()` gives, computed once per Function and key."""
-    found = fn.memo.get(key)
-    if found is None:
-        found = fn.memo[key] = make()
-    return found
 
 
 def rule_fingerprint(rule: Any) -> bytes:

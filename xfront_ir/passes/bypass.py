@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, remembered
 from ..opdef import lookup
 from ..regions import ByGroup, Held, Regions, fix, keep, returning, select, unchanged
 from .dead_code import dead_code, has_effects
@@ -77,20 +77,14 @@ def _around(op: Op, read: set[Value]) -> Changed | None:
     stay, moved, before = (_of_turns if regions.is_loop else _of_bodies)(groups, read)
     if regions.is_loop:
         stay["carry"] = _needed(groups, stay, read)
-    functions = [_clean(returning(op, one, stay)) for one in held]
+    narrowed = [returning(op, one, stay) for one in held]
+    functions = [remembered(f, "without dead code", dead_code, f) for f in narrowed]
     used = _used(groups, functions)
     if regions.is_loop:
         used["carry"] = stay["carry"]
     if all(map(all, stay.values())) and all(map(all, used.values())):
         return None
     return keep(op, used, stay, functions), moved, before
-
-
-def _clean(body: Function) -> Function:
-    found = body.memo.get("without dead code")
-    if found is None:                            # all ops that hold the body share one Function
-        found = body.memo["without dead code"] = dead_code(body)
-    return found
 
 
 def _read_in(body: Function) -> set[Value]:

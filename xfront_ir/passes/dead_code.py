@@ -12,7 +12,7 @@ Ops with effects stay, and so do ops whose bodies have some. Bodies themselves a
 
 from __future__ import annotations
 
-from ..core import Function, Op, bodies_of
+from ..core import Function, Op, bodies_of, remembered
 
 
 def has_effects(op: Op) -> bool:
@@ -25,10 +25,7 @@ def has_effects(op: Op) -> bool:
 
 def is_effectful(fn: Function) -> bool:
     """Whether some op of a Function has effects; derived once."""
-    found = fn.memo.get("effectful")
-    if found is None:
-        found = fn.memo["effectful"] = any(map(has_effects, fn.ops))
-    return found
+    return remembered(fn, "effectful", lambda: any(map(has_effects, fn.ops)))
 
 
 def dead_code(fn: Function) -> Function:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..builder import Builder
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, remembered
 from ..dtypes import referred
 from ..errors import IRValueError, MissingRule
 from ..types import TensorType, tensor
@@ -44,10 +44,7 @@ def discharge(fn: Function) -> tuple[Function, Written]:
     Raises: MissingRule where an op takes a reference and cannot; IRValueError where a reference is
       returned, or one is given twice to an op.
     """
-    found = fn.memo.get("discharge")
-    if found is None:
-        found = fn.memo["discharge"] = _discharge(fn) if holds_refs(fn) else (fn, ())
-    return found
+    return remembered(fn, "discharge", _discharge, fn)
 
 
 def discharge_to(fn: Function, written: Written) -> Function:
@@ -55,17 +52,16 @@ def discharge_to(fn: Function, written: Written) -> Function:
     made, own = discharge(fn)
     if own == written:
         return made
-    key = ("discharge_to", written)
-    found = fn.memo.get(key)
-    if found is None:
-        n = len(fn.returns)
-        last = dict(zip(own, made.returns[n:], strict=True))
-        returns = (*made.returns[:n], *[last.get(i, made.params[i]) for i in written])
-        found = fn.memo[key] = made.replace(returns=returns, weak_returns=())
-    return found
+    n = len(fn.returns)
+    last = dict(zip(own, made.returns[n:], strict=True))
+    returns = (*made.returns[:n], *[last.get(i, made.params[i]) for i in written])
+    return remembered(fn, ("discharge_to", written),
+                      lambda: made.replace(returns=returns, weak_returns=()))
 
 
 def _discharge(fn: Function) -> tuple[Function, Written]:
+    if not holds_refs(fn):
+        return fn, ()
     b = Builder(fn.name)
     env: dict[Value, Value] = {}                 # for a reference, its content
     b.params = [Value(content_type(v.type)) if v.type.dtype.is_ref else v for v in fn.params]

@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..builder import Builder
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, remembered
 from ..opdef import lookup
 from ..traits import CHEAP, ELEMENTWISE, MOVES
-from .bodies import remembered
 
 DEAR = 16
 """The cost of an op that is not cheap, per element, in cheap ops."""
@@ -75,7 +74,7 @@ def _is_light(branches: Sequence[Function]) -> bool:
 
 def _work(branch: Function) -> int:
     """The cost of a branch; more than `MOST_WORK` where it must stay a branch."""
-    return remembered(branch, "work", lambda: _measured(branch))
+    return remembered(branch, "work", _measured, branch)
 
 
 def _measured(branch: Function) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, remembered
 from ..opdef import Pending
 
 SMALL = 8
@@ -23,11 +23,8 @@ SMALL = 8
 
 def inline_calls(fn: Function) -> Function:
     """The Function with every call inlined, those inside the inlined bodies too."""
-    found = fn.memo.get("inline_calls")
-    if found is None:
-        found = fn.memo["inline_calls"] = _inline(
-            fn, lambda op: _body(op) if op.definition.is_call else None)
-    return found
+    return remembered(fn, "inline_calls", _inline, fn,
+                      lambda op: _body(op) if op.definition.is_call else None)
 
 
 def settle(fn: Function) -> Function:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..builder import Builder
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, remembered
 from ..errors import IRTypeError
 from ..opdef import LINEAR_OP, NONE, ZERO
 from .inline import settle
@@ -41,14 +41,11 @@ def jvp(fn: Function, active: Flags) -> tuple[Function, Flags]:
     Raises: IRTypeError where an active parameter is no float or complex number; MissingRule.
     """
     active = tuple(active)
-    key = ("jvp", active)
-    found = fn.memo.get(key)
-    if found is None:
-        found = fn.memo[key] = _jvp(settle(fn), active)
-    return found
+    return remembered(fn, ("jvp", active), _jvp, fn, active)
 
 
 def _jvp(fn: Function, active: Flags) -> tuple[Function, Flags]:
+    fn = settle(fn)
     check_active(fn, active)
     b = Builder(fn.name)
     b.params = list(fn.params)

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from ..builder import Builder, SplitBuilder
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, remembered
 from ..literal import literal
 from ..opdef import LINEAR_OP
 from .dead_code import dead_code
@@ -77,29 +77,27 @@ def linearize(fn: Function, active: Flags, strong: bool = False, out: Flags | No
     Raises: IRTypeError where an active parameter is no float or complex number; MissingRule.
     """
     active = tuple(active)
-    key = ("linearize", active, strong, out)
-    found = fn.memo.get(key)
-    if found is None and out is not None and (
-            natural := linearize(fn, active, strong)).active_out == out:
-        found = fn.memo[key] = natural
-    if found is None:
-        check_active(fn, active)
-        original, fn = fn, settle(fn)
-        b = SplitBuilder(fn.name)
-        b.params = list(fn.params)
-        tangents = {v: b.tangent_param(v.type)
-                    for v, a in zip(fn.params, active, strict=True) if a}
-        returns, moved = push_forward(b, fn, tangents)
-        for i, wanted in enumerate(out or ()):
-            if wanted and moved[i] is None:
-                moved[i] = zero = b.linear.zeros(returns[i].type)
-                b.tangents.add(zero)
-        found = close_split(b, fn, returns, moved)
-        if strong:
-            flags = tuple([i < sum(active) for i in range(len(found.linear.params))])
-            found = found._replace(linear=with_strong_zeros(found.linear, flags)[0])
-        original.memo[key] = found
-    return found
+    return remembered(fn, ("linearize", active, strong, out), _linearize, fn, active, strong, out)
+
+
+def _linearize(fn: Function, active: Flags, strong: bool, out: Flags | None) -> Linearized:
+    if out is not None and (natural := linearize(fn, active, strong)).active_out == out:
+        return natural
+    check_active(fn, active)
+    fn = settle(fn)
+    b = SplitBuilder(fn.name)
+    b.params = list(fn.params)
+    tangents = {v: b.tangent_param(v.type) for v, a in zip(fn.params, active, strict=True) if a}
+    returns, moved = push_forward(b, fn, tangents)
+    for i, wanted in enumerate(out or ()):
+        if wanted and moved[i] is None:
+            moved[i] = zero = b.linear.zeros(returns[i].type)
+            b.tangents.add(zero)
+    found = close_split(b, fn, returns, moved)
+    if not strong:
+        return found
+    flags = tuple([i < sum(active) for i in range(len(found.linear.params))])
+    return found._replace(linear=with_strong_zeros(found.linear, flags)[0])
 
 
 def divide(fn: Function, linear: Flags, out: Flags | None = None) -> Linearized:
@@ -114,20 +112,20 @@ def divide(fn: Function, linear: Flags, out: Flags | None = None) -> Linearized:
       counts among these; `linear` takes the linear ones, then residuals, and returns the results
       with `active_out`.
     """
-    key = ("divide", linear, out)
-    found = fn.memo.get(key)
-    if found is None and out is not None and (natural := divide(fn, linear)).active_out == out:
-        found = fn.memo[key] = natural
-    if found is None:
-        b = SplitBuilder(fn.name)
-        env = [b.tangent_param(v.type) if a else b.param(v.type)
-               for v, a in zip(fn.params, linear, strict=True)]
-        results = b.inline(fn, env)
-        wanted = out or (False,) * len(results)
-        moved = [v if w or v in b.tangents else None for v, w in zip(results, wanted, strict=True)]
-        known = tuple([v for v, m in zip(results, moved, strict=True) if m is None])
-        found = fn.memo[key] = close_split(b, fn, known, moved, named=False)
-    return found
+    return remembered(fn, ("divide", linear, out), _divide, fn, linear, out)
+
+
+def _divide(fn: Function, linear: Flags, out: Flags | None) -> Linearized:
+    if out is not None and (natural := divide(fn, linear)).active_out == out:
+        return natural
+    b = SplitBuilder(fn.name)
+    env = [b.tangent_param(v.type) if a else b.param(v.type)
+           for v, a in zip(fn.params, linear, strict=True)]
+    results = b.inline(fn, env)
+    wanted = out or (False,) * len(results)
+    moved = [v if w or v in b.tangents else None for v, w in zip(results, wanted, strict=True)]
+    known = tuple([v for v, m in zip(results, moved, strict=True) if m is None])
+    return close_split(b, fn, known, moved, named=False)
 
 
 def close_split(b: SplitBuilder, fn: Function, returns: tuple[Value, ...],
@@ -199,22 +197,22 @@ def linear_transpose(fn: Function, linear: Flags, active_ct: Flags) -> tuple[Fun
       returns cotangents of those linear parameters that get one.
     Raises: MissingRule.
     """
-    key = ("linear_transpose", linear, active_ct)
-    found = fn.memo.get(key)
-    if found is None:
-        parts = divide(fn, linear)
-        reached = [g for a, g in zip(parts.active_out, active_ct, strict=True) if a]
-        back, active_in = transpose(parts.linear, len(parts.residuals), tuple(reached))
-        b = Builder(fn.name)
-        b.ops = list(parts.forward.ops)
-        cts = [Value(v.type) if g else None for v, g in zip(fn.returns, active_ct, strict=True)]
-        residuals = parts.pick(parts.forward.params, parts.forward.returns)
-        returns = b.inline(back, (*residuals, *[
-            ct for ct, a in zip(cts, parts.active_out, strict=True) if a and ct is not None]))
-        found = fn.memo[key] = dead_code(Function(
-            fn.name, (*parts.forward.params, *[ct for ct in cts if ct is not None]), b.ops,
-            returns)), active_in
-    return found
+    return remembered(fn, ("linear_transpose", linear, active_ct), _linear_transpose, fn, linear,
+                      active_ct)
+
+
+def _linear_transpose(fn: Function, linear: Flags, active_ct: Flags) -> tuple[Function, Flags]:
+    parts = divide(fn, linear)
+    reached = [g for a, g in zip(parts.active_out, active_ct, strict=True) if a]
+    back, active_in = transpose(parts.linear, len(parts.residuals), tuple(reached))
+    b = Builder(fn.name)
+    b.ops = list(parts.forward.ops)
+    cts = [Value(v.type) if g else None for v, g in zip(fn.returns, active_ct, strict=True)]
+    residuals = parts.pick(parts.forward.params, parts.forward.returns)
+    returns = b.inline(back, (*residuals, *[
+        ct for ct, a in zip(cts, parts.active_out, strict=True) if a and ct is not None]))
+    given = [ct for ct in cts if ct is not None]
+    return dead_code(Function(fn.name, (*parts.forward.params, *given), b.ops, returns)), active_in
 
 
 class _OneSided(SplitBuilder):
@@ -248,12 +246,12 @@ def gradient(fn: Function, active: Flags, cotangents: Flags | None = None, stron
     """
     active = tuple(active)
     given = tuple([v.type.is_inexact for v in fn.returns] if cotangents is None else cotangents)
-    key = ("gradient", active, given, strong)
-    found = fn.memo.get(key)
-    if found is not None:
-        return found
+    return remembered(fn, ("gradient", active, given, strong), _gradient, fn, active, given, strong)
+
+
+def _gradient(fn: Function, active: Flags, given: Flags, strong: bool) -> Function:
     check_active(fn, active)
-    original, fn = fn, settle(fn)
+    fn = settle(fn)
     b = _OneSided(fn.name)
     b.params = list(fn.params)
     inputs = [v for v, a in zip(fn.params, active, strict=True) if a]
@@ -271,11 +269,10 @@ def gradient(fn: Function, active: Flags, cotangents: Flags | None = None, stron
                      [ct for _, ct in reached])
     grads = [back.zeros(v.type) if ct is None else ct for v, ct in zip(inputs, made, strict=True)]
     weak = fn.weak_params
-    found = original.memo[key] = dead_code(Function(
+    return dead_code(Function(
         fn.name, (*fn.params, *seeds.values()), back.ops, (*returns, *grads),
         param_names=fn.param_names and (*fn.param_names, *[f"ct{i}" for i in seeds]),
         weak_params=weak and (*weak, *[bool(fn.weak_returns) and fn.weak_returns[i]
                                        for i in seeds]),
         weak_returns=(*(fn.weak_returns or (False,) * len(fn.returns)),
                       *[bool(weak) and weak[i] for i, a in enumerate(active) if a])))
-    return found

@@ -19,7 +19,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, remembered
 from ..fingerprint import holders
 from ..literal import literal
 from ..opdef import Pending, lookup
@@ -41,11 +41,7 @@ def abstract(fn: Function, indices: Sequence[int]) -> Function:
     """
     if not indices:
         return fn
-    key = ("abstract", tuple(indices))
-    found = fn.memo.get(key)
-    if found is None:
-        found = fn.memo[key] = _abstract(fn, indices)
-    return found
+    return remembered(fn, ("abstract", tuple(indices)), _abstract, fn, indices)
 
 
 def _abstract(fn: Function, indices: Sequence[int]) -> Function:

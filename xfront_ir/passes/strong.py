@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, remembered
 from ..literal import literal
 
 Flags = tuple[bool, ...]
@@ -31,15 +31,14 @@ def strong(fn: Function, linear: Flags) -> tuple[Function, Flags]:
       linear: which parameters are tangents or cotangents.
     Returns: `(function, flags)`: flags say which results depend on a linear parameter.
     """
-    key = ("strong", linear)
-    found = fn.memo.get(key)
-    if found is None:
-        values = {v for v, flag in zip(fn.params, linear, strict=True) if flag}
-        ops = strengthened(fn.ops, values)
-        same = all(a is c for a, c in zip(ops, fn.ops, strict=True))
-        found = fn.memo[key] = (fn if same else fn.replace(ops=ops),
-                                tuple([v in values for v in fn.returns]))
-    return found
+    return remembered(fn, ("strong", linear), _strong, fn, linear)
+
+
+def _strong(fn: Function, linear: Flags) -> tuple[Function, Flags]:
+    values = {v for v, flag in zip(fn.params, linear, strict=True) if flag}
+    ops = strengthened(fn.ops, values)
+    same = all(a is c for a, c in zip(ops, fn.ops, strict=True))
+    return fn if same else fn.replace(ops=ops), tuple([v in values for v in fn.returns])
 
 
 def strengthened(ops: Iterable[Op], linear: set[Value], known: Iterable[Op] = ()) -> list[Op]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..builder import Builder
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, remembered
 from ..errors import IRTypeError
 from ..opdef import LINEAR, NONE, lookup
 from .dead_code import dead_code
@@ -39,11 +39,8 @@ def transpose(linear: Function, n_residuals: int, active_ct: Flags) -> tuple[Fun
     Raises: MissingRule; IRTypeError where a rule gives a cotangent of another type.
     """
     active_ct = tuple(active_ct)
-    key = ("transpose", n_residuals, active_ct)
-    found = linear.memo.get(key)
-    if found is None:
-        found = linear.memo[key] = _transpose(linear, n_residuals, active_ct)
-    return found
+    return remembered(linear, ("transpose", n_residuals, active_ct), _transpose, linear,
+                      n_residuals, active_ct)
 
 
 def _transpose(fn: Function, n_residuals: int, active_ct: Flags) -> tuple[Function, Flags]:

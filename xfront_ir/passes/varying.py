@@ -20,7 +20,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ..builder import Builder
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, remembered
 from ..errors import MissingRule
 from ..literal import literal
 from ..opdef import lookup
@@ -45,10 +45,7 @@ def varying(fn: Function, sets: Sequence[Names], axes: Axes, out: Sequence[Names
     Raises: MissingRule where an op's bodies read a followed axis and the op has no rule.
     """
     key = ("varying", tuple(sets), axes, None if out is None else tuple(out))
-    found = fn.memo.get(key)
-    if found is None:
-        found = fn.memo[key] = Varying(fn.name, axes).run(fn, sets, out)
-    return found
+    return remembered(fn, key, lambda: Varying(fn.name, axes).run(fn, sets, out))
 
 
 class Varying:

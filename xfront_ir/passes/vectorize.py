@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..builder import Builder
-from ..core import Function, Op, Value, bodies_of
+from ..core import Function, Op, Value, bodies_of, remembered
 from ..errors import IRTypeError
 from ..opdef import NONE
 from .inline import settle
@@ -43,17 +43,13 @@ def vectorize(fn: Function, positions: Sequence[int | None], axis: Axis,
     Returns: `(function, positions_out)`.
     Raises: IRTypeError where a position does not fit; MissingRule.
     """
-    positions = tuple(positions)
-    key = ("vectorize", positions, axis, None if out is None else tuple(out))
-    found = fn.memo.get(key)
-    if found is None:
-        found = fn.memo[key] = _vectorize(settle(fn), positions, axis, out)
-    return found
+    positions, out = tuple(positions), None if out is None else tuple(out)
+    return remembered(fn, ("vectorize", positions, axis, out), _vectorize, fn, positions, axis, out)
 
 
-def _vectorize(fn: Function, positions: Positions, axis: Axis,
-               out: Sequence[int | None] | None) -> tuple[Function, Positions]:
-    size = axis[1]
+def _vectorize(fn: Function, positions: Positions, axis: Axis, out: Positions | None
+               ) -> tuple[Function, Positions]:
+    fn, size = settle(fn), axis[1]
     b = Builder(fn.name)
     env: dict[Value, Value] = {}             # values that others have replaced
     place: dict[Value, int] = {}             # where the batched values have their axis
