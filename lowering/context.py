@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from xfront_ir.core import Function, Op, Value
+from xfront_ir.core import Function, Op, Value, forced
 from xfront_ir.dtypes import DType
 from xfront_ir.errors import MissingRule
 from xfront_ir.literal import Literal, literal
@@ -127,8 +127,7 @@ def _call_body(ctx: RuleContext, op: Op, *operands: Any) -> Any:
 
 def body_of(op: Op) -> Function:
     """The body of an op of `INLINED`; a pending transformation of it runs now."""
-    held = op.attrs[INLINED[op.definition]]
-    return held if isinstance(held, Function) else held.force()
+    return forced(op.attrs[INLINED[op.definition]])
 
 
 def load_family(definition: OpDef, package: str = "lowering.rules") -> None:

@@ -7,14 +7,14 @@ op, and does not point back at it, so a program is acyclic and dies by reference
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from .types import TensorType
 
 if TYPE_CHECKING:
     from .locations import Location
-    from .opdef import OpDef
+    from .opdef import OpDef, Pending
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -101,6 +101,11 @@ class Function:
         parts.update(changes)
         return Function(**parts)
 
+    def with_ops(self, ops: Sequence[Op]) -> Function:
+        """A copy with other ops; the Function itself where they are the same."""
+        made = tuple(ops)
+        return self if made == self.ops else self.replace(ops=made)
+
     def bodies(self) -> Iterator[Function]:
         """Functions held directly by the attributes of this one's ops."""
         for op in self.ops:
@@ -125,4 +130,18 @@ def bodies_of(op: Op) -> Iterator[Function]:
         elif isinstance(held, tuple):
             yield from held
         elif held is not None:
-            yield held.force()
+            yield forced(held)
+
+
+def forced(body: Function | Pending) -> Function:
+    """The Function of a body, after its transformation has been carried out if one is pending."""
+    return body if isinstance(body, Function) else body.force()
+
+
+def renamed(op: Op, names: Mapping[Value, Value]) -> Op:
+    """The op on the values that `names` has in place of its operands; itself where there are none.
+    """
+    if names.keys().isdisjoint(op.operands):
+        return op
+    return Op(op.definition, tuple([names.get(v, v) for v in op.operands]), op.attrs, op.results,
+              op.loc)

@@ -270,11 +270,6 @@ class Pending:
             self._types = self.transform.types(self.function, self.request)
         return self._types
 
-    @property
-    def is_forced(self) -> bool:
-        """Whether the transformation has been carried out."""
-        return self.forced is not None
-
     def discharged(self) -> tuple[Pending, tuple[int, ...], tuple[int, ...]]:
         """The same transformation of the Function with contents in place of references: (body,
         the parameters whose contents it returns, the order of its returns that puts these last)."""

@@ -243,13 +243,19 @@ def _grouped(sizes: Sequence[Size], attrs: Mapping[str, Any], values: Sequence[A
 def rebuilt(op: Op, groups: Sequence[Sequence[Value]], functions: Sequence[Any],
             results: Sequence[Value] | None = None) -> Op:
     """The op with these groups of operands and these bodies in the order of its schema."""
-    attrs = {**with_bodies(op, functions), **op.definition.regions.sizes(groups)}
+    attrs = {**_attrs_with(op, functions), **op.definition.regions.sizes(groups)}
     return Op(op.definition, tuple([v for group in groups for v in group]), attrs,
               op.results if results is None else tuple(results), op.loc)
 
 
-def with_bodies(op: Op, functions: Sequence[Any]) -> dict[str, Any]:
-    """The attributes of an op with these bodies in the order of its schema."""
+def with_bodies(op: Op, functions: Sequence[Any]) -> Op:
+    """The op with these bodies in the order of its schema; itself where it has them already."""
+    if [one.function for one in op.definition.regions.held(op)] == functions:
+        return op
+    return Op(op.definition, op.operands, _attrs_with(op, functions), op.results, op.loc)
+
+
+def _attrs_with(op: Op, functions: Sequence[Any]) -> dict[str, Any]:
     given, attrs = iter(functions), dict(op.attrs)
     for name in op.definition.body_attrs:
         value = attrs.get(name)

@@ -31,7 +31,6 @@ always kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from itertools import pairwise
 
 from lowering.cpu.kernels import (
@@ -46,7 +45,7 @@ from lowering.cpu.kernels import (
 from lowering.forms.facts import NO_FACTS, Facts
 from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value, bodies_of
-from xfront_ir.opdef import Pending
+from xfront_ir.regions import with_bodies
 
 START = 4000
 """The cost of starting a kernel, in operations on one element."""
@@ -298,7 +297,8 @@ def _written(fn: Function, chosen: set[Value], facts: Facts, done: dict[Function
     made: list[Op] = []
     for op in fn.ops:
         if op.definition.has_bodies:
-            op = _with_bodies(op, lambda body: _written(facts.first(body), chosen, facts, done))
+            op = with_bodies(op, [_written(facts.first(body), chosen, facts, done)
+                                  for body in bodies_of(op)])
         if chosen.isdisjoint(op.results):
             made.append(op)
             continue
@@ -306,26 +306,5 @@ def _written(fn: Function, chosen: set[Value], facts: Facts, done: dict[Function
         made.append(Op(op.definition, op.operands, op.attrs, results, op.loc))
         made += [Op(ops.fence, (w,), {}, (v,), op.loc)
                  for v, w in zip(op.results, results, strict=True) if v is not w]
-    if all(map(lambda a, b: a is b, made, fn.ops)):
-        made_fn = fn
-    else:
-        made_fn = fn.replace(ops=made)
-    done[fn] = made_fn
-    return made_fn
-
-
-def _with_bodies(op: Op, change: Callable[[Function], Function]) -> Op:
-    """The op with its bodies changed; the same object where none changes."""
-    attrs = dict(op.attrs)
-    for name in op.definition.body_attrs:
-        held = attrs[name]
-        if isinstance(held, tuple):
-            made = tuple([change(body) for body in held])
-            attrs[name] = held if all(map(lambda a, b: a is b, made, held)) else made
-        elif isinstance(held, (Function, Pending)):
-            body = held if isinstance(held, Function) else held.force()
-            made = change(body)
-            attrs[name] = held if made is body else made
-    if all([attrs[name] is op.attrs[name] for name in op.definition.body_attrs]):
-        return op
-    return Op(op.definition, op.operands, attrs, op.results, op.loc)
+    done[fn] = fn.with_ops(made)
+    return done[fn]

@@ -271,9 +271,7 @@ class _Placing:
                 made.append(self.body(one.function, place, given, own, is_loop))
             else:
                 made.append(self.function(place.inside(one.function, given, in_loop=True), own))
-        if all(one.function is body for one, body in zip(held, made, strict=True)):
-            return op
-        return Op(op.definition, op.operands, with_bodies(op, made), op.results, op.loc)
+        return with_bodies(op, made)
 
 
 def _has_regions(definition: OpDef) -> bool:

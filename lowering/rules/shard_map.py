@@ -16,8 +16,7 @@ from lowering.context import RuleContext, rule
 from lowering.partitioning import sharding_text
 from xfront_ir import dtypes, ops
 from xfront_ir.analysis import functions
-from xfront_ir.core import Function, Op
-from xfront_ir.passes.bodies import body_of
+from xfront_ir.core import Function, Op, forced
 from xfront_ir.sharding import Spec
 from xfront_ir.types import I32, tensor
 
@@ -25,7 +24,7 @@ from xfront_ir.types import I32, tensor
 @rule(ops.shard_map)
 def _shard_map(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     attrs = op.attrs
-    mesh, body = attrs["mesh"], body_of(attrs["body"])
+    mesh, body = attrs["mesh"], forced(attrs["body"])
     if ctx.is_ordered(body):
         raise NotImplementedError("shard_map: an ordered effect (a callback or debug.print with "
                                   "ordered=True) has no order between devices; use ordered=False")

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xfront_ir import ops
-from xfront_ir.core import Function, Op
-from xfront_ir.opdef import Pending
+from xfront_ir.core import Function, Op, forced
 from xfront_ir.passes.pipeline import simplify
 
 from ..arrays import binding
@@ -83,9 +82,8 @@ def _run(op: Op, operands: list[Any], place: Placement) -> list[Any]:
         return _scan(op, operands, place)
     if op.definition is ops.while_:
         return _while(op, operands, place)
-    body = op.attrs.get("body")
-    body = body.force() if type(body) is Pending else body
-    if isinstance(body, Function) and body.param_types == tuple(
+    body = op.attrs.get("body") and forced(op.attrs["body"])
+    if body is not None and body.param_types == tuple(
             [v.type for v in op.operands]) and body.return_types == tuple(
             [v.type for v in op.results]):
         return evaluate(body, operands, place)

@@ -16,7 +16,7 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.analysis import belongs_to_process
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function, Op
+from xfront_ir.core import Function, Op, forced
 from xfront_ir.fingerprint import fingerprint
 from xfront_ir.literal import Literal
 from xfront_ir.opdef import OpDef, Pending
@@ -248,11 +248,6 @@ def captures_first(function: Function, n_explicit: int) -> Function:
 
     return function.replace(params=moved(function.params), param_names=moved(function.param_names),
                             weak_params=moved(function.weak_params))
-
-
-def forced(body: Body) -> Function:
-    """The Function of a body after its pending transformation has been carried out."""
-    return body.force() if type(body) is Pending else body  # type: ignore[return-value]
 
 
 @uncollected

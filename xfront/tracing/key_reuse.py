@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import ops
-from xfront_ir.core import Function, Op, Value, bodies_of, remembered
-from xfront_ir.opdef import Pending
+from xfront_ir.core import Function, Op, Value, bodies_of, forced, remembered
 
 from ..arrays.keys import KeyArray
 from ..config import debug_key_reuse
@@ -94,8 +93,7 @@ def _by_bodies(op: Op) -> list[tuple[Value, Any, int | None]]:
         return _by_cond(op)
     if regions is not None and regions.is_loop and regions.free:
         return _by_loop(op)
-    body = op.attrs.get("body")
-    body = body.force() if type(body) is Pending else body
+    body = op.attrs.get("body") and forced(op.attrs["body"])
     if body is None or len(body.params) != len(op.operands):
         return [(v, np.ones(v.type.shape, bool), None) for v in op.operands if v.type.dtype.is_key]
     uses = uses_of(body)

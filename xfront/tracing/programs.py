@@ -18,7 +18,7 @@ from typing import Any
 
 from xfront_ir import ops
 from xfront_ir.analysis import axis_names, meshes
-from xfront_ir.core import Function, Op, Value
+from xfront_ir.core import Function, Value, bodies_of, forced
 from xfront_ir.fingerprint import fingerprint, skeleton
 from xfront_ir.literal import Literal
 from xfront_ir.opdef import OpDef, Pending, infer_types
@@ -41,7 +41,6 @@ from .compiled import (
     clear,
     compile_body,
     filled,
-    forced,
     single_op,
     to_array,
     unit_of,
@@ -268,7 +267,7 @@ def expanded_size(function: Function, limit: int) -> int:
     total = 0
     for op in function.ops:
         total += 1
-        for body in bodies(op):
+        for body in bodies_of(op):
             total += expanded_size(body, limit)
         if total > limit:
             break
@@ -287,13 +286,6 @@ def repeats_large_call(function: Function) -> bool:
                     return True
                 seen.add(print_)
     return False
-
-
-def bodies(op: Op) -> Any:
-    """The bodies of an op."""
-    from xfront_ir.core import bodies_of
-
-    return bodies_of(op) if op.definition.has_bodies else ()
 
 
 # --- by units -----------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..builder import Builder, SplitBuilder
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, forced
 from ..errors import IRTypeError
 from ..opdef import (
     BODY,
@@ -38,7 +38,6 @@ from ..passes.bodies import (
     NOWHERE,
     Flags,
     Linearized,
-    body_of,
     divide,
     invariants,
     is_effectful,
@@ -114,7 +113,7 @@ def _infer_call(types: Types, attrs: Attrs, name: str = "call") -> Types:
 
 
 def _jvp_call(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
-    body = body_of(attrs["body"])
+    body = forced(attrs["body"])
     moved, active_out = jvp(body, has_tangent(tangents))
     made = b.emit(call, *operands, *[t for t in tangents if t is not None], body=moved,
                   name=attrs["name"])
@@ -123,7 +122,7 @@ def _jvp_call(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) ->
 
 
 def _split_call(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
-    parts = divide(body_of(attrs["body"]), linear)
+    parts = divide(forced(attrs["body"]), linear)
     tangents, known = unzip(operands, linear)
     returned: tuple[Value, ...] = ()
     if parts.forward.returns or is_effectful(parts.forward):
@@ -137,14 +136,14 @@ def _split_call(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) 
 
 def _transpose_call(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     linear, values = _known(known)
-    back, active_in = transpose_to(body_of(op.attrs["body"]), linear, has_tangent(cotangents))
+    back, active_in = transpose_to(forced(op.attrs["body"]), linear, has_tangent(cotangents))
     made = b.emit(call, *values, *[ct for ct in cotangents if ct is not None], body=back,
                   name=op.attrs["name"])
     return join(linear, spread(made, active_in), [None] * len(values))
 
 
 def _batch_call(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    body, out = vectorize(body_of(op.attrs["body"]), positions, axis)
+    body, out = vectorize(forced(op.attrs["body"]), positions, axis)
     return b.emit(call, *operands, body=body, name=op.attrs["name"]), out
 
 

@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, forced
 from ..dtypes import ref_dtype
 from ..errors import IRTypeError, MissingRule
 from ..opdef import NONE, define, lookup
 from ..passes.bodies import (
-    body_of,
     content_type,
     discharge,
     discharge_to,
@@ -103,7 +102,7 @@ def _of_body(name: str) -> Discharge:
         if discharged is not None:               # the body is a pending transformation
             made, written, order = discharged()
         else:
-            made, written = discharge(body_of(held))
+            made, written = discharge(forced(held))
             order = range(len(made.returns))
         found = b.emit(op.definition, *operands, **{**op.attrs, name: made})
         results, n = [found[i] for i in order], len(op.results)

@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis import axis_names
 from ..builder import Builder
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, forced
 from ..errors import IRTypeError, IRValueError
 from ..opdef import BODY, BOOL, LINEAR, MESH, NAMES, SPECS, define, lookup
 from ..passes.bodies import (
     Flags,
-    body_of,
     divide,
     is_effectful,
     join,
@@ -128,7 +127,7 @@ def _active(values: Sequence[Any]) -> Flags:
 
 def _jvp(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
     active = _active(tangents)
-    moved, out = jvp(body_of(attrs["body"]), active)
+    moved, out = jvp(forced(attrs["body"]), active)
     ins, outs = attrs["in_specs"], attrs["out_specs"]
     made = b.emit(shard_map, *operands, *select(tangents, active),
                   **_with(attrs, moved, (*ins, *select(ins, active)),
@@ -139,7 +138,7 @@ def _jvp(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> With
 
 
 def _split(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
-    parts = divide(body_of(attrs["body"]), linear)
+    parts = divide(forced(attrs["body"]), linear)
     tangents, known = unzip(operands, linear)
     in_linear, in_known = unzip(attrs["in_specs"], linear)
     out_linear, out_known = unzip(attrs["out_specs"], parts.active_out)
@@ -204,7 +203,7 @@ def _transpose(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> New
     values = [k for k in known if k is not LINEAR]
     in_linear, in_known = unzip(attrs["in_specs"], linear)
     active = _active(cotangents)
-    back, active_in = transpose_to(body_of(attrs["body"]), linear, active)
+    back, active_in = transpose_to(forced(attrs["body"]), linear, active)
     received, given = select(attrs["out_specs"], active), select(in_linear, active_in)
     if not attrs["check_vma"]:
         copies = tuple([unmentioned(attrs, s) for s in received])
@@ -243,7 +242,7 @@ def _batch(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> 
     divided over axes of the op. A name that the op binds does not name the batch inside."""
     attrs, (name, size) = op.attrs, axis
     own = tuple([a for a in batch_axes(axis) if a in attrs["axes"]])
-    body = body_of(attrs["body"])
+    body = forced(attrs["body"])
     inner: Any = (("outside", name), size) if name in attrs["axes"] else axis
     if own:
         inner = _part_of_batch(attrs, body, axis, own)
@@ -297,7 +296,7 @@ def _varying(v: Varying, op: Op, operands: Values) -> Varied:
     sets = [v.of(x).union(s.axes) for x, s in zip(operands, attrs["in_specs"], strict=True)]
     out = [frozenset(s.axes) for s in attrs["out_specs"]]
     own = tuple([(a, attrs["mesh"].size_of((a,))) for a in attrs["axes"]])
-    body, results = v.body(body_of(attrs["body"]), sets, out, also=own)
+    body, results = v.body(forced(attrs["body"]), sets, out, also=own)
     check_results(attrs, results)
     made = v.b.emit(shard_map, *operands, **{**attrs, "body": body})
     return made, [s.difference(attrs["axes"]) for s in results]

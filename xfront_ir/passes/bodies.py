@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..analysis import axis_names
 from ..builder import Builder
-from ..core import Function, Op, Value, bodies_of, remembered
+from ..core import Function, Op, Value, bodies_of, forced, remembered
 from ..fingerprint import identity
-from ..opdef import Pending
 from ..regions import select
 from .dead_code import dead_code, is_effectful
 from .discharge import content_type, discharge, discharge_to, refs_of, refuse_twice
@@ -23,10 +23,10 @@ from .remat import divide_checkpoint
 from .strong import strong
 from .transpose import transpose
 from .varying import NOWHERE, Names, like_body, varying
-from .vectorize import Positions, axis_names, vectorize, vectorize_into
+from .vectorize import Positions, vectorize, vectorize_into
 
 __all__ = [
-    "NOWHERE", "Flags", "Linearized", "Names", "Positions", "axis_names", "body_of",
+    "NOWHERE", "Flags", "Linearized", "Names", "Positions", "axis_names",
     "content_type", "dead_code", "discharge", "discharge_to", "divide",
     "divide_checkpoint", "invariants", "is_effectful", "join", "jvp", "jvp_to",
     "like_body", "linear_first", "linear_transpose", "linearize", "loops", "refs_of",
@@ -34,11 +34,6 @@ __all__ = [
     "rule_fingerprint", "select", "settle", "slice_of", "strong", "strong_body", "transpose",
     "transpose_to", "unzip", "varying", "vectorize", "vectorize_into",
 ]
-
-
-def body_of(held: Function | Pending) -> Function:
-    """The Function of a body, carrying out its transformation where that is pending."""
-    return held if isinstance(held, Function) else held.force()
 
 
 def rule_fingerprint(rule: Any) -> bytes:
@@ -126,7 +121,7 @@ def transpose_to(fn: Function, linear: Flags, active_ct: Flags, active_in: Flags
 def strong_body(name: str) -> Callable[..., Any]:
     """The `strong` rule of an op whose body `name` takes its operands and gives its results."""
     def rule(op: Op, linear: Flags) -> Any:
-        made, flags = strong(body_of(op.attrs[name]), linear)
+        made, flags = strong(forced(op.attrs[name]), linear)
         same = made is op.attrs[name]
         return op.definition, op.attrs if same else {**op.attrs, name: made}, flags
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core import Function, Op, Value, remembered
+from ..core import Function, Op, Value, remembered, renamed
 from ..opdef import lookup
 from ..regions import ByGroup, Held, Regions, fix, keep, returning, select, unchanged
 from .dead_code import dead_code, has_effects
@@ -43,9 +43,7 @@ def _forward(fn: Function) -> Function:
     ops: list[Op] = []
     changed = False
     for op in fn.ops:
-        if env and not env.keys().isdisjoint(op.operands):
-            op = Op(op.definition, tuple([env.get(v, v) for v in op.operands]), op.attrs,
-                    op.results, op.loc)
+        op = renamed(op, env)
         regions = op.definition.regions
         found = _around(op, read) if regions is not None and regions.free else None
         if found is None:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from .. import dtypes
 from ..builder import Builder
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, bodies_of
 from ..dtypes import ref_dtype
 from ..ops.control import call
 from ..ops.convert import convert
@@ -34,7 +34,6 @@ from ..ops.shape import broadcast_in_dim, iota, reshape
 from ..regions import add, with_bodies
 from ..sharding import replicated
 from ..types import TensorType, tensor
-from .bodies import body_of
 from .discharge import discharge
 
 NUMBER = tensor((), dtypes.i32)
@@ -124,7 +123,7 @@ class _Walk:
         ruled, parted = has_rule(op), "mesh" in definition.attrs and definition.has_bodies
         if not (ruled or parted or definition.has_bodies and definition.discharge is not None):
             return [op]
-        made = [self.body(body_of(one.function)) for one in definition.regions.held(op)]
+        made = [self.body(body) for body in bodies_of(op)]
         if not any(used for _, used in made):
             return [op]
         if ruled:
@@ -218,11 +217,7 @@ def has_rule(op: Op) -> bool:
 
 def silent(op: Op) -> Op:
     """An op whose bodies are without the ops that have effects and no results, such as checks."""
-    bodies = [body_of(one.function) for one in op.definition.regions.held(op)]
-    made = [_silent_body(body) for body in bodies]
-    if made == bodies:
-        return op
-    return Op(op.definition, op.operands, with_bodies(op, made), op.results, op.loc)
+    return with_bodies(op, [*map(_silent_body, bodies_of(op))])
 
 
 def _silent_body(body: Function) -> Function:
@@ -234,7 +229,7 @@ def _silent_body(body: Function) -> Function:
                 f"checks inside @{body.name}, a function with a custom rule, are not supported, "
                 f"because it also has a {op.definition.name}, which would run twice. Move the "
                 "checks outside that function")
-    return body if tuple(kept) == tuple(body.ops) else body.replace(ops=tuple(kept))
+    return body.with_ops(kept)
 
 
 # --- what ops can be checked for --------------------------------------------------------------

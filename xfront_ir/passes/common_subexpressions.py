@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, renamed
 from .dead_code import has_effects
 
 
@@ -23,13 +23,11 @@ def common_subexpressions(fn: Function) -> Function:
     seen: dict[Any, tuple[Value, ...]] = {}
     env: dict[Value, Value] = {}
     kept: list[Op] = []
-    get, unchanged = env.get, env.keys().isdisjoint
-    first, keep = seen.setdefault, kept.append
+    unchanged, first, keep = env.keys().isdisjoint, seen.setdefault, kept.append
     for op in fn.ops:
+        if not unchanged(op.operands):
+            op = renamed(op, env)
         definition, operands, attrs = op.definition, op.operands, op.attrs
-        if not unchanged(operands):
-            operands = tuple([get(v, v) for v in operands])
-            op = Op(definition, operands, attrs, op.results, op.loc)
         if (definition.effects is not None or definition.has_bodies) and has_effects(op):
             keep(op)
             continue
@@ -47,7 +45,7 @@ def common_subexpressions(fn: Function) -> Function:
             env.update(zip(results, found, strict=True))
     if not env:
         return fn
-    return fn.replace(ops=kept, returns=[get(v, v) for v in fn.returns])
+    return fn.replace(ops=kept, returns=[env.get(v, v) for v in fn.returns])
 
 
 def _key(schema: Iterable[str], attrs: dict[str, Any]) -> tuple[Any, ...]:

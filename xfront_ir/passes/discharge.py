@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..builder import Builder
-from ..core import Function, Op, Value, remembered
+from ..core import Function, Op, Value, remembered, renamed
 from ..dtypes import referred
 from ..errors import IRValueError, MissingRule
 from ..types import TensorType, tensor
@@ -68,10 +68,8 @@ def _discharge(fn: Function) -> tuple[Function, Written]:
     env.update(zip(fn.params, b.params, strict=True))
     written: set[Value] = set()
     for op in fn.ops:
-        operands = tuple([env.get(v, v) for v in op.operands])
         if not any([v.type.dtype.is_ref for v in (*op.operands, *op.results)]):
-            b.ops.append(op if operands == op.operands else
-                         Op(op.definition, operands, op.attrs, op.results, op.loc))
+            b.ops.append(renamed(op, env))
             continue
         if op.definition.discharge is None:
             raise MissingRule(f"{op.definition.name} cannot take a reference, got one of type "
@@ -79,7 +77,7 @@ def _discharge(fn: Function) -> tuple[Function, Written]:
                               f"{'' if op.loc is None else f' (at {op.loc})'}; read the "
                               "reference first, ref[...]")
         b.loc = op.loc
-        results, contents = op.definition.discharge(b, op, operands)
+        results, contents = op.definition.discharge(b, op, renamed(op, env).operands)
         env.update(zip(op.results, results, strict=True))
         for i, v in contents.items():
             env[op.operands[i]] = v

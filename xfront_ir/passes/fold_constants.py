@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, renamed
 from ..literal import Literal, literal
 from ..opdef import OpDef
 from ..ops.control import call
@@ -37,13 +37,12 @@ def fold_constants(fn: Function) -> Function:
     known: dict[Value, Op] = {}                  # literals, and ops that identities look at
     env: dict[Value, Value] = {}
     ops: list[Op] = []
-    get, changed = env.get, False
+    changed = False
     append, unknown, unchanged = ops.append, known.keys().isdisjoint, env.keys().isdisjoint
     for op in fn.ops:
+        if not unchanged(op.operands):
+            op = renamed(op, env)
         definition, operands = op.definition, op.operands
-        if not unchanged(operands):
-            operands = tuple([get(v, v) for v in operands])
-            op = Op(definition, operands, op.attrs, op.results, op.loc)
         if definition is literal:
             known[op.results[0]] = op
             append(op)
@@ -76,7 +75,7 @@ def fold_constants(fn: Function) -> Function:
         append(op)
     if not changed:
         return fn
-    return fn.replace(ops=ops, returns=[get(v, v) for v in fn.returns])
+    return fn.replace(ops=ops, returns=[env.get(v, v) for v in fn.returns])
 
 
 def _uniform(known: dict[Value, Op], v: Value) -> Any:

@@ -31,9 +31,7 @@ def hoist(fn: Function) -> Function:
         if regions is not None and regions.is_loop and regions.free:
             op = _hoisted(op, ops)
         ops.append(op)
-    if len(ops) == len(fn.ops) and all(a is c for a, c in zip(ops, fn.ops, strict=True)):
-        return fn
-    return fn.replace(ops=ops)
+    return fn.with_ops(ops)
 
 
 def _hoisted(op: Op, ops: list[Op]) -> Op:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..builder import Builder
-from ..core import Function, Op, Value, remembered
+from ..core import Function, Op, Value, remembered, renamed
 from ..opdef import lookup
 from ..traits import CHEAP, ELEMENTWISE, MOVES
 
@@ -34,9 +34,7 @@ def if_conversion(fn: Function) -> Function:
     env: dict[Value, Value] = {}
     changed = False
     for op in fn.ops:
-        if env and not env.keys().isdisjoint(op.operands):
-            op = Op(op.definition, tuple([env.get(v, v) for v in op.operands]), op.attrs,
-                    op.results, op.loc)
+        op = renamed(op, env)
         if _is_choice(op) and _is_light(branches := _branches(op)):
             changed = True
             _convert(b, op, branches, env)

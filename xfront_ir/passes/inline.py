@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from ..core import Function, Op, Value, remembered
+from ..core import Function, Op, Value, forced, remembered
 from ..opdef import Pending
 
 SMALL = 8
@@ -56,14 +56,14 @@ def settle(fn: Function) -> Function:
 def _inside(held: Function | Pending) -> Function | None:
     """The Function to settle before a body can be; None for a pending body that is carried out."""
     if isinstance(held, Pending):
-        return None if held.is_forced else held.function
+        return None if held.forced else held.function
     return held
 
 
 def _settled(op: Op) -> Op:
     held = _held(op)
     if isinstance(held, Pending):
-        made = held.force() if held.is_forced else held.force(held.function.memo["settled"])
+        made = held.forced or held.force(held.function.memo["settled"])
     else:
         made = held.memo["settled"]
     attrs = {**op.attrs, op.definition.regions.value: made}
@@ -113,8 +113,7 @@ def _held(op: Op) -> Function | Pending:
 
 
 def _body(op: Op) -> Function:
-    held = _held(op)
-    return held.force() if isinstance(held, Pending) else held
+    return forced(_held(op))
 
 
 def _inline(fn: Function, wanted: Callable[[Op], Function | None]) -> Function:

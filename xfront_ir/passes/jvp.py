@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..builder import Builder
-from ..core import Function, Op, Value, remembered
+from ..core import Function, Value, remembered, renamed
 from ..errors import IRTypeError
 from ..opdef import LINEAR_OP, NONE, ZERO
 from .inline import settle
@@ -88,13 +88,9 @@ def push_forward(b: Builder, fn: Function, tangents: dict[Value, Value], scope: 
     """
     env: dict[Value, Value] = {}                  # results of ops that emit their own primal
     append, tangent, locs = b.ops.append, tangents.get, Scoped(scope)
-    renamed = env.get
     for op in fn.ops:
         definition, operands = op.definition, op.operands
-        here = op
-        if env and not env.keys().isdisjoint(operands):
-            here = Op(definition, tuple([renamed(v, v) for v in operands]), op.attrs, op.results,
-                      op.loc)
+        here = renamed(op, env) if env else op
         rule = definition.jvp
         if rule is ZERO or tangents.keys().isdisjoint(operands):
             append(here)
@@ -121,4 +117,4 @@ def push_forward(b: Builder, fn: Function, tangents: dict[Value, Value], scope: 
             if t is not None:
                 tangents[v] = t
     returns: Sequence[Value] = fn.returns
-    return tuple([renamed(v, v) for v in returns]), [tangent(v) for v in returns]
+    return tuple([env.get(v, v) for v in returns]), [tangent(v) for v in returns]

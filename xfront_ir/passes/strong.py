@@ -36,9 +36,8 @@ def strong(fn: Function, linear: Flags) -> tuple[Function, Flags]:
 
 def _strong(fn: Function, linear: Flags) -> tuple[Function, Flags]:
     values = {v for v, flag in zip(fn.params, linear, strict=True) if flag}
-    ops = strengthened(fn.ops, values)
-    same = all(a is c for a, c in zip(ops, fn.ops, strict=True))
-    return fn if same else fn.replace(ops=ops), tuple([v in values for v in fn.returns])
+    made = fn.with_ops(strengthened(fn.ops, values))
+    return made, tuple([v in values for v in fn.returns])
 
 
 def strengthened(ops: Iterable[Op], linear: set[Value], known: Iterable[Op] = ()) -> list[Op]:

@@ -69,9 +69,8 @@ class Varying:
         returns = [self.names.get(v, v) for v in fn.returns]
         if out is not None:
             returns = [self.cast(v, self.of(v) | s) for v, s in zip(returns, out, strict=True)]
-        same = len(b.ops) == len(fn.ops) and all(a is c for a, c in zip(b.ops, fn.ops, strict=True))
-        made = fn if same and tuple(returns) == fn.returns else fn.replace(
-            ops=tuple(b.ops), returns=tuple(returns))
+        same = tuple(b.ops) == fn.ops and tuple(returns) == fn.returns
+        made = fn if same else fn.replace(ops=b.ops, returns=returns)
         return made, tuple(map(self.of, returns))
 
     def take(self, params: Sequence[Value], sets: Sequence[Names]) -> None:

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..analysis import axis_names
 from ..builder import Builder
-from ..core import Function, Op, Value, bodies_of, remembered
+from ..core import Function, Op, Value, bodies_of, remembered, renamed
 from ..errors import IRTypeError
 from ..opdef import NONE
 from .inline import settle
@@ -98,8 +99,8 @@ def _push(b: Builder, fn: Function, env: dict[Value, Value], place: dict[Value, 
 
     An op that does not depend on a batch stays the same object, unless `fresh` asks for new values.
     """
-    append, renamed, position, locs = b.ops.append, env.get, place.get, Scoped("vmap")
-    moved, still, name = env.keys(), place.keys(), axis[0]
+    append, get, position, locs = b.ops.append, env.get, place.get, Scoped("vmap")
+    still, name = place.keys(), axis[0]
     for op in fn.ops:
         definition, operands = op.definition, op.operands
         if still.isdisjoint(operands) and not (
@@ -109,13 +110,12 @@ def _push(b: Builder, fn: Function, env: dict[Value, Value], place: dict[Value, 
                 made = tuple([Value(v.type) for v in op.results])
                 env.update(zip(op.results, made, strict=True))
                 op = Op(definition, tuple([env[v] for v in operands]), op.attrs, made, op.loc)
-            elif env and not moved.isdisjoint(operands):
-                op = Op(definition, tuple(map(renamed, operands, operands)), op.attrs, op.results,
-                        op.loc)
+            else:
+                op = renamed(op, env)
             append(op)
             continue
         b.loc = locs[op.loc]
-        given = tuple(map(renamed, operands, operands))
+        given = tuple(map(get, operands, operands))
         positions = tuple(map(position, operands))
         batch = definition.batch
         if batch is None or batch is NONE:
@@ -133,19 +133,3 @@ def mentions(op: Op, name: str) -> bool:
     if definition.mentions_axis is not None and name in definition.mentions_axis(op.attrs):
         return True
     return definition.has_bodies and any(name in axis_names(body) for body in bodies_of(op))
-
-
-def axis_names(fn: Function) -> frozenset[str]:
-    """Names of the axes that the ops of a Function and of its bodies read; derived once."""
-    found = fn.memo.get("axis_names")
-    if found is None:
-        names: set[str] = set()
-        for op in fn.ops:
-            definition = op.definition
-            if definition.mentions_axis is not None:
-                names.update(definition.mentions_axis(op.attrs))
-            if definition.has_bodies:
-                for body in bodies_of(op):
-                    names |= axis_names(body)
-        found = fn.memo["axis_names"] = frozenset(names)
-    return found

@@ -11,7 +11,7 @@ The Function that such an op is written as may hold further ones, and pending tr
 from __future__ import annotations
 
 from ..builder import Builder
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, renamed
 from .inline import settle
 from .inside import everywhere
 
@@ -22,14 +22,14 @@ def _write(fn: Function) -> Function:
     names: dict[Value, Value] = {}
     ops: list[Op] = []
     for op in fn.ops:
-        operands = tuple([names.get(v, v) for v in op.operands])
         made = None if op.definition.written is None else op.definition.written(op)
+        op = renamed(op, names)
         if made is None:
-            ops.append(Op(op.definition, operands, op.attrs, op.results, op.loc))
+            ops.append(op)
             continue
         b = Builder(fn.name)
         b.loc = op.loc
-        returned = b.inline(written_out(settle(made)), operands)
+        returned = b.inline(written_out(settle(made)), op.operands)
         ops.extend(b.ops)
         names.update(zip(op.results, returned, strict=True))
     return fn.replace(ops=ops, returns=[names.get(v, v) for v in fn.returns])

@@ -207,7 +207,7 @@ def test_types_of_a_transformation_are_those_of_what_it_makes(start) -> None:
         made = transformation(function, request)
         assert body.param_types == made.param_types, request
         assert body.return_types == made.return_types, request
-        assert not body.is_forced
+        assert body.forced is None
 
 
 def sample(x: int, *rest: float, key: str = "a") -> float:
