@@ -230,7 +230,7 @@ def deserialize(blob: bytes, *, name: str = "main", devices: Sequence[Any] | Non
     devices = _devices(devices, partition)
     overrides = normalize_options(options)
     compat.meet(requirements)
-    loaded = load_serialized(blob, devices[0].client, devices, overrides, partition, ())
+    loaded = load_serialized(blob, devices[0].client, devices, overrides, partition)
     return Executable(loaded, name, devices, overrides, partition, requirements)
 
 
@@ -259,7 +259,7 @@ def _from_disk(key: str, devices: Sequence[Any], overrides: Any, partition: Part
         requirements = [str(r) for r in header["requirements"]]
         if not compat.meet(requirements):
             return None
-        loaded = load_serialized(blob, devices[0].client, devices, overrides, partition, ())
+        loaded = load_serialized(blob, devices[0].client, devices, overrides, partition)
         return Executable(loaded, str(header["name"]), devices, overrides, partition, requirements)
     except (KeyError, TypeError, compat.RuntimeFailure):
         disk_cache.forget(key)

@@ -46,8 +46,8 @@ SMALL_OPS, LOOPED_OPS = 64, 600
 repeats operations, and does not share equal kernels."""
 
 
-_OF_THE_PROCESS: dict[str, Any] = {}
-"""Options that `choose` set; the options of a program override them."""
+_CHOSEN: dict[str, Options] = {}
+"""What each option that `choose` set is for XLA."""
 
 _DEFAULTS = {"optimization_level": "UNKNOWN", "memory_fitting_level": "O2",
              "exec_time_optimization_effort": 0.0, "memory_fitting_effort": 0.0,
@@ -74,18 +74,12 @@ def choose(name: str, value: Any) -> bool:
         chosen = ((name, value),)
     before = _CHOSEN.get(name, ())
     _CHOSEN[name] = chosen
-    _OF_THE_PROCESS.clear()
-    for pairs in _CHOSEN.values():
-        _OF_THE_PROCESS.update(pairs)
     return chosen != before
-
-
-_CHOSEN: dict[str, Options] = {}
 
 
 def all_of_process() -> Options:
     """The options that `choose` set; the options of a program override them."""
-    return normalize_options(_OF_THE_PROCESS)
+    return normalize_options([pair for pairs in _CHOSEN.values() for pair in pairs])
 
 
 def normalize_options(options: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> Options:
@@ -181,7 +175,7 @@ def all_options(effort: str, function: Function, platform: str, options: Any,
         from .cpu import libraries
 
         chosen.update(libraries.options(function))
-    chosen.update(_OF_THE_PROCESS)
+    chosen.update(all_of_process())
     chosen.update(normalize_options(options))
     return normalize_options(chosen)
 
@@ -213,11 +207,8 @@ def compile_module(built: Built, client: Any, devices: Sequence[Any], overrides:
 
 
 def load_serialized(blob: bytes, client: Any, devices: Sequence[Any], overrides: Options,
-                    partition: Partition, hosts: Sequence[Any]) -> Any:
+                    partition: Partition) -> Any:
     """Load the bytes of `Executable.serialize`. Raises: JaxRuntimeError where they are not that."""
     options = compat.compile_options(partition.num_replicas, partition.num_partitions,
                                      [d.id for d in devices], overrides)
-    if hosts:
-        return client.deserialize_executable(blob, compat.device_list(devices), options,
-                                             list(hosts))
     return client.deserialize_executable(blob, compat.device_list(devices), options)

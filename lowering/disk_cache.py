@@ -32,14 +32,6 @@ _settings: dict[str, Any] = {}
 _LOCK = threading.Lock()
 
 
-def configure(*, enabled: bool | None = None, directory: str | None = None,
-              max_bytes: int | None = None) -> None:
-    """Override the environment; None leaves a setting as it is."""
-    given = {"enabled": enabled, "directory": directory, "max_bytes": max_bytes}
-    _settings.update({k: v for k, v in given.items() if v is not None})
-    _checked.clear()
-
-
 def choose(**choice: Any) -> None:
     """Set `enabled`, `directory`, `max_bytes`, `min_seconds`, `min_bytes` or `raises`; None makes
     the environment decide again."""

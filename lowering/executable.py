@@ -16,7 +16,7 @@ import numpy as np
 from xfront_ir.types import TensorType
 
 from . import compat
-from .compile import Options, load_serialized
+from .compile import Options
 from .partitioning import Partition
 from .topologies import name_of
 
@@ -48,11 +48,6 @@ class Executable:
     def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:
         """Run on a list of arrays; `handlers`, one for each result, make the arrays returned."""
         return self._execute(buffers).consume_with_handlers(handlers)
-
-    def with_callbacks(self, callbacks: Callbacks) -> Executable:
-        """The program with other host functions, by slot; this one calls none and stays as it is.
-        """
-        return self
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimate: `flops`, `bytes accessed`, …"""
@@ -111,7 +106,7 @@ class HostCallExecutable(Executable):
     run begins when the effects of all earlier runs, of any program, are done.
     """
 
-    __slots__ = ("_blob", "hosts", "has_ordered_effects", "specs")
+    __slots__ = ("has_ordered_effects", "hosts")
 
     has_callbacks = True
 
@@ -119,9 +114,8 @@ class HostCallExecutable(Executable):
                  partition: Partition, requirements: Sequence[str], specs: Sequence[Any],
                  hosts: Sequence[HostCall]) -> None:
         super().__init__(loaded, name, devices, overrides, partition, requirements)
-        self.specs, self.hosts = tuple(specs), tuple(hosts)
+        self.hosts = tuple(hosts)
         self.has_ordered_effects = any(spec.ordered for spec in specs)
-        self._blob: bytes | None = None
 
     def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:
         """Run on a list of arrays. Raises: the exception of a host function, as it was raised."""
@@ -134,19 +128,6 @@ class HostCallExecutable(Executable):
         except compat.EXECUTION_ERRORS as e:
             raise original_error(e) from None
         _remember(token, self.has_ordered_effects)
-        return made
-
-    def with_callbacks(self, callbacks: Callbacks) -> HostCallExecutable:
-        """The same program with other host functions, by slot; runs under way keep theirs."""
-        if self._blob is None:
-            self._blob = self.serialize()
-        hosts = host_calls(self.specs, callbacks)
-        client = self.devices[0].client
-        loaded = load_serialized(self._blob, client, self.devices, self.overrides, self.partition,
-                                 hosts)
-        made = HostCallExecutable(loaded, self.name, self.devices, self.overrides, self.partition,
-                                  self.requirements, self.specs, hosts)
-        made._blob = self._blob
         return made
 
 

@@ -173,7 +173,7 @@ def test_the_cache_can_be_off(sine, cache, monkeypatch) -> None:
     compiled(sine)
     assert not cache.exists()
     monkeypatch.setenv("XFRONT_CACHE", "1")
-    disk_cache.configure(enabled=False)
+    disk_cache.choose(enabled=False)
     assert not disk_cache.is_enabled()
 
 

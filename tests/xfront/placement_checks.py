@@ -467,7 +467,7 @@ def check_one_entry_on_disk_serves_all_devices() -> None:
     settings = dict(disk_cache._settings)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            disk_cache.configure(enabled=True, directory=folder)
+            disk_cache.choose(enabled=True, directory=folder)
             wanted = np.asarray(xfront.jit(f)(on(3)))
             entries = {str(p) for p in Path(folder).iterdir()}
             assert len(entries) == 1
@@ -477,13 +477,13 @@ def check_one_entry_on_disk_serves_all_devices() -> None:
                 xfront.clear_caches()
                 expect(xfront.jit(f)(on(k)), (k, True), wanted)
             assert {str(p) for p in Path(folder).iterdir()} == entries
-        disk_cache.configure(enabled=False)
+        disk_cache.choose(enabled=False)
         xfront.clear_caches()
         for k in (2, 0):
             expect(xfront.jit(f)(on(k)), (k, True), wanted)
     finally:
         disk_cache._settings.clear()
-        disk_cache.configure(**settings)
+        disk_cache.choose(**settings)
 
 
 def check_devices_of_another_client() -> None:
