@@ -23,9 +23,9 @@ _CLIENTS: dict[str, Any] = {}
 _FAILURES: dict[str, str] = {}
 _default: str | None = None
 _platforms: str | None = None
-_cpu_devices: int | None = None
-_keep_freed_memory = False
-_asynchronous = True
+_of_cpu: dict[str, Any] = {"cpu_devices": None, "keep_freed_memory": False, "asynchronous": True}
+_SHOWN = {"cpu_devices": "the number of CPU devices", "asynchronous": "cpu_enable_async_dispatch"}
+"""What errors call an option of CPU clients, where that is not its name."""
 _visible = {"cuda": "all", "rocm": "all"}
 _processes: Processes | None = None
 _between_processes: dict[str, Any] = {}
@@ -46,28 +46,22 @@ def configure(*, platforms: str | None = None, cpu_devices: int | None = None,
       between_processes: `collectives` and `topology_minutes` of `compat.cpu_client`.
     Raises: RuntimeError where a client that an option concerns exists already.
     """
-    global _platforms, _cpu_devices, _keep_freed_memory, _asynchronous
+    global _platforms
     with _LOCK:
         if platforms is not None:
             if _default is not None and (platforms or None) != _platforms:
                 raise RuntimeError("platforms must be chosen before the first use of a device")
             _platforms = platforms or None
-        if cpu_devices is not None:
-            wanted = cpu_devices if cpu_devices > 0 else None
-            if "cpu" in _CLIENTS and wanted != _cpu_devices:
-                raise RuntimeError("the number of CPU devices must be chosen before the first use "
+        for name, wanted in (("cpu_devices", cpu_devices), ("asynchronous", asynchronous),
+                             ("keep_freed_memory", keep_freed_memory)):
+            if wanted is None:
+                continue
+            if name == "cpu_devices":
+                wanted = wanted if wanted > 0 else None
+            if "cpu" in _CLIENTS and wanted != _of_cpu[name]:
+                raise RuntimeError(f"{_SHOWN.get(name, name)} must be chosen before the first use "
                                    "of a CPU device")
-            _cpu_devices = wanted
-        if keep_freed_memory is not None:
-            if "cpu" in _CLIENTS and keep_freed_memory != _keep_freed_memory:
-                raise RuntimeError("keep_freed_memory must be chosen before the first use of a "
-                                   "CPU device")
-            _keep_freed_memory = keep_freed_memory
-        if asynchronous is not None:
-            if "cpu" in _CLIENTS and asynchronous != _asynchronous:
-                raise RuntimeError("cpu_enable_async_dispatch must be chosen before the first use "
-                                   "of a CPU device")
-            _asynchronous = asynchronous
+            _of_cpu[name] = wanted
         if between_processes and "cpu" in _CLIENTS and _processes is not None:
             raise RuntimeError("the collectives between CPU devices of several processes must be "
                                "chosen before the first use of a CPU device")
@@ -194,12 +188,13 @@ def _try(name: str) -> Any:
 
     if name in _FAILURES:
         return None
-    if name == "cpu" and _keep_freed_memory:
+    if name == "cpu" and _of_cpu["keep_freed_memory"]:
         from .allocation import keep_freed_memory  # few processes need it
 
         keep_freed_memory()
     try:
-        made = (compat.cpu_client(_cpu_count(), _asynchronous, _processes, **_between_processes)
+        made = (compat.cpu_client(_cpu_count(), _of_cpu["asynchronous"], _processes,
+                                  **_between_processes)
                 if name == "cpu" else
                 plugins.make_client(name, _visible.get(name, "all"), _processes))
     except Exception as e:      # a plugin's loader may raise any exception
@@ -212,8 +207,8 @@ def _try(name: str) -> Any:
 
 
 def _cpu_count() -> int | None:
-    if _cpu_devices is not None:
-        return _cpu_devices
+    if _of_cpu["cpu_devices"] is not None:
+        return _of_cpu["cpu_devices"]
     text = os.environ.get("XFRONT_NUM_CPU_DEVICES") or os.environ.get("JAX_NUM_CPU_DEVICES")
     count = int(text) if text and text.lstrip("-").isdigit() else 0
     return count if count > 0 else None

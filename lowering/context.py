@@ -468,12 +468,10 @@ class RuleContext:
         """The same value, which XLA's CPU compiler will compute once however many ops read it; a
         barrier on other platforms and where fences are off."""
         if self.module is None or not self.module.has_fences:
-            return self._create("stablehlo.optimization_barrier", [self.type(type_)], [value], None,
-                                None, 0, self.loc, self.ip).result
-        attrs = {"callee": self.ir.FlatSymbolRefAttr.get(self.module.fence(type_)),
-                 "mhlo.frontend_attributes": self.attr('{inlineable = "false"}')}
-        return self._create("func.call", [self.type(type_)], [value], attrs, None, 0, self.loc,
-                            self.ip).result
+            return self.create("stablehlo.optimization_barrier", [value], [type_])
+        return self.create("func.call", [value], [type_], **{
+            "callee": self.ir.FlatSymbolRefAttr.get(self.module.fence(type_)),
+            "mhlo.frontend_attributes": self.attr('{inlineable = "false"}')})
 
     def as_typed(self, value: Value, made: Any) -> Any:
         """`made`, constrained to the sharding in the type of `value`; the compiler chooses for mesh

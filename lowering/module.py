@@ -149,21 +149,13 @@ class _Module:
 
     def _function(self, at_end: Any, name: str, function: Function, param_attrs: Any = None,
                   result_attrs: Any = None) -> None:
-        ctx, ir = self.ctx, self.ir
-        ins = [ctx.type(v) for v in function.params]
-        outs = [ctx.type(v) for v in function.returns]
-        attrs = {"sym_name": ctx.string(name),
-                 "sym_visibility": ctx.string("public" if name == "main" else "private"),
-                 "function_type": ir.TypeAttr.get(ir.FunctionType.get(ins, outs))}
+        ctx, ir, more = self.ctx, self.ir, {}
         if param_attrs:
-            attrs["arg_attrs"] = param_attrs
+            more["arg_attrs"] = param_attrs
         if result_attrs:
-            attrs["res_attrs"] = result_attrs
-        made = ir.Operation.create("func.func", attributes=attrs, regions=1, loc=self.mlir.unknown,
-                                   ip=at_end)
-        names = function.param_names or ("",) * len(ins)
-        block = made.regions[0].blocks.append(*ins, arg_locs=[
-            ir.Location.name(n) if n else self.mlir.unknown for n in names])
+            more["res_attrs"] = result_attrs
+        block = self._opened(at_end, name, function.param_types, function.return_types,
+                             function.param_names, more)
         ctx.ip, ctx.loc, ctx.token = ir.InsertionPoint(block), self.mlir.unknown, None
         returned = ctx.inline(function, list(block.arguments))
         if name == "main":
@@ -174,14 +166,22 @@ class _Module:
 
     def _identity(self, at_end: Any, symbol: str, type: TensorType) -> None:
         """A private function that returns its operand."""
-        ctx, ir, made = self.ctx, self.ir, self.ctx.type(type)
-        of = ir.Operation.create("func.func", regions=1, loc=self.mlir.unknown, ip=at_end,
-                                 attributes={
-            "sym_name": ctx.string(symbol), "sym_visibility": ctx.string("private"),
-            "function_type": ir.TypeAttr.get(ir.FunctionType.get([made], [made]))})
-        block = of.regions[0].blocks.append(made, arg_locs=[self.mlir.unknown])
-        ir.Operation.create("func.return", operands=list(block.arguments), loc=self.mlir.unknown,
-                            ip=ir.InsertionPoint(block))
+        block = self._opened(at_end, symbol, (type,), (type,), (), {})
+        self.ir.Operation.create("func.return", operands=list(block.arguments),
+                                 loc=self.mlir.unknown, ip=self.ir.InsertionPoint(block))
+
+    def _opened(self, at_end: Any, name: str, ins: Sequence[TensorType], outs: Sequence[TensorType],
+                names: Sequence[str], more: dict[str, Any]) -> Any:
+        """The block of a new function, public where it is `main`; `more` are further attributes."""
+        ctx, ir, unknown = self.ctx, self.ir, self.mlir.unknown
+        taken = [ctx.type(t) for t in ins]
+        made = ir.Operation.create("func.func", regions=1, loc=unknown, ip=at_end, attributes={
+            "sym_name": ctx.string(name),
+            "sym_visibility": ctx.string("public" if name == "main" else "private"),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(
+                taken, [ctx.type(t) for t in outs])), **more})
+        return made.regions[0].blocks.append(*taken, arg_locs=[
+            ir.Location.name(n) if n else unknown for n in names or ("",) * len(taken)])
 
     def fence(self, type: TensorType) -> str:
         """The symbol of the identity function of `type`; the first call adds it to the module."""
