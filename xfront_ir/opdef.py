@@ -117,8 +117,8 @@ class AttrKind:
         return (self.optional and value is None) or self.check(value)
 
 
-def _is_int(x: Any) -> bool:
-    return type(x) is int
+def _exactly(kind: type) -> Callable[[Any], bool]:
+    return lambda x: type(x) is kind
 
 
 def _each(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -133,18 +133,6 @@ def _is_size(x: Any) -> bool:
     return type(x) is int and x >= 0
 
 
-def _is_bool(x: Any) -> bool:
-    return type(x) is bool
-
-
-def _is_type(x: Any) -> bool:
-    return isinstance(x, TensorType)
-
-
-def _is_spec(x: Any) -> bool:
-    return type(x) is Spec
-
-
 def _is_tree(x: Any) -> bool:
     return type(x) is int or type(x) is str or _is_trees(x)
 
@@ -152,13 +140,8 @@ def _is_tree(x: Any) -> bool:
 _is_trees = _each(_is_tree)
 
 
-def _is_function(x: Any) -> bool:
-    return isinstance(x, Function)
-
-
-def _is_dtype(x: Any) -> bool:
-    return isinstance(x, DType)
-
+_is_int, _is_bool, _is_type, _is_spec, _is_function = map(
+    _exactly, (int, bool, TensorType, Spec, Function))
 
 INT = AttrKind("int", _is_int)
 SLOT = AttrKind("slot", lambda x: isinstance(x, int) and x >= 0)   # an int that may hold an object
@@ -167,17 +150,17 @@ SHAPE = AttrKind("ints", _each(_is_size))
 AXES = AttrKind("ints", _each(_is_size))
 BOOL = AttrKind("bool", _is_bool)
 BOOLS = AttrKind("bools", _each(_is_bool))
-FLOAT = AttrKind("float", lambda x: type(x) is float)
-STR = AttrKind("str", lambda x: type(x) is str)
+FLOAT = AttrKind("float", _exactly(float))
+STR = AttrKind("str", _exactly(str))
 NAMES = AttrKind("tree", _is_trees)                   # axis names
 TREE = AttrKind("tree", _is_tree)                     # nested tuples of ints and strings
-DTYPE = AttrKind("dtype", _is_dtype)
+DTYPE = AttrKind("dtype", _exactly(DType))
 TYPE = AttrKind("type", _is_type)
 TYPES = AttrKind("types", _each(_is_type))
-MESH = AttrKind("mesh", lambda x: type(x) is MeshAxes)            # its text: see sharding.py
+MESH = AttrKind("mesh", _exactly(MeshAxes))            # its text: see sharding.py
 SPEC = AttrKind("spec", _is_spec)
 SPECS = AttrKind("specs", _each(_is_spec))
-SHARDING = AttrKind("sharding", lambda x: type(x) is Sharding)
+SHARDING = AttrKind("sharding", _exactly(Sharding))
 FUNCTION = AttrKind("function", _is_function)
 BODY = AttrKind("body", lambda x: _is_function(x) or isinstance(x, Pending))
 FUNCTIONS = AttrKind("functions", _each(_is_function))

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -181,6 +181,15 @@ class _Parser:
             return True
         return False
 
+    def items(self, end: str) -> Iterator[None]:
+        """Yield before each item of a list, and read the commas and the mark `end`."""
+        if not self.took(end):
+            yield
+            while not self.took(end):
+                if not self.took(","):
+                    self.expected(f"',' or '{end}'")
+                yield
+
     def next(self, kind: str) -> str:
         """Read a token of a kind and give its text."""
         if self.kind != kind:
@@ -236,9 +245,7 @@ class _Parser:
         names: list[str] = []
         weak: list[bool] = []
         self.take("(")
-        while not self.took(")"):
-            if params:
-                self.take(",")
+        for _ in self.items(")"):
             at, token = self.pos, self.next("value")
             self.take(":")
             weak.append(self.took("weak"))
@@ -251,12 +258,7 @@ class _Parser:
         body: list[Op] = []
         while not self.took("return"):
             body.append((yield from self.op(values)))
-        returns: list[Value] = []
-        if self.token != "}":
-            returns.append(self.read(values))
-            while self.took(","):
-                returns.append(self.read(values))
-        self.take("}")
+        returns = [self.read(values) for _ in self.items("}")]
         if [v.type for v in returns] != types:
             given = ", ".join([str(v.type) for v in returns])
             self.fail(f"@{name} returns ({given})", returns_at)
@@ -272,9 +274,7 @@ class _Parser:
         types: list[TensorType] = []
         weak: list[bool] = []
         self.take("(")
-        while not self.took(")"):
-            if types:
-                self.take(",")
+        for _ in self.items(")"):
             weak.append(self.took("weak"))
             types.append(self.type())
         return types, weak
@@ -314,13 +314,8 @@ class _Parser:
         definition = REGISTRY.get(name)
         if definition is None:
             self.fail(f"there is no op called {name!r}", name_at)
-        operands: list[Value] = []
         self.take("(")
-        if self.token != ")":
-            operands.append(self.read(values))
-            while self.took(","):
-                operands.append(self.read(values))
-        self.take(")")
+        operands = [self.read(values) for _ in self.items(")")]
         attrs = yield from self.attrs(definition)
         found = self.inferred(definition, tuple([v.type for v in operands]), attrs, name_at)
         if len(found) != len(declared):
@@ -352,9 +347,7 @@ class _Parser:
         schema = definition.attrs
         found: dict[str, Any] = {}
         if self.took("{"):
-            while not self.took("}"):
-                if found:
-                    self.take(",")
+            for _ in self.items("}"):
                 at, key = self.pos, self.next("word")
                 kind = schema.get(key)
                 if kind is None:
@@ -391,9 +384,7 @@ class _Parser:
         """`[body, ...]`."""
         found: list[Function] = []
         self.take("[")
-        while not self.took("]"):
-            if found:
-                self.take(",")
+        for _ in self.items("]"):
             found.append((yield from self.body()))
         return tuple(found)
 
@@ -444,13 +435,8 @@ class _Parser:
 
     def listed(self, read: Callable[[_Parser], T]) -> tuple[T, ...]:
         """`[item, ...]`."""
-        found: list[T] = []
         self.take("[")
-        while not self.took("]"):
-            if found:
-                self.take(",")
-            found.append(read(self))
-        return tuple(found)
+        return tuple([read(self) for _ in self.items("]")])
 
     def tree(self, depth: int = 0) -> Any:
         """Nested tuples of integers and strings, in either kind of brackets."""
@@ -462,12 +448,7 @@ class _Parser:
             self.fail(f"brackets nest more than {MAX_TREE} deep")
         close = ")" if self.token == "(" else "]"
         self.advance()
-        found: list[Any] = []
-        while not self.took(close):
-            if found:
-                self.take(",")
-            found.append(self.tree(depth + 1))
-        return tuple(found)
+        return tuple([self.tree(depth + 1) for _ in self.items(close)])
 
     # --- shardings ------------------------------------------------------------------------
 
@@ -497,9 +478,7 @@ class _Parser:
         names: list[str] = []
         is_open = False
         self.take("{")
-        while not self.took("}"):
-            if names or is_open:
-                self.take(",")
+        for _ in self.items("}"):
             if self.took("open"):
                 is_open = True
             else:
@@ -534,9 +513,7 @@ class _Parser:
         self.take("[")
         shape: list[int] = []
         size = 1
-        while not self.took("]"):
-            if shape:
-                self.take(",")
+        for _ in self.items("]"):
             if self.token.startswith("-"):
                 self.fail("a dimension cannot be negative")
             shape.append(self.integer())

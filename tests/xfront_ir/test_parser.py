@@ -112,7 +112,7 @@ REFUSED = [
     (GOOD.replace("sin(%x)", "sinn(%x)"), 2, 16, "there is no op called 'sinn'"),
     (GOOD.replace("sin(%x)", "sin(%z)"), 2, 20, "%z is not defined before this"),
     (GOOD.replace("sin(%x)", "sin(%2)"), 2, 20, "%2 is not defined before this"),
-    (GOOD.replace("sin(%x)", "sin(%x"), 3, 3, "expected ')', got %1"),
+    (GOOD.replace("sin(%x)", "sin(%x"), 3, 3, "expected ',' or ')', got %1"),
     (GOOD.replace("sin(%x)", "sin(%x, %x)"), 2, 16, "sin takes 1 operands, got 2"),
     (GOOD.replace("mul(%0, %1)", "mul(%0, %y)"), 4, 16, "mul: operand types must be equal"),
     (GOOD.replace("%0: f32[3]", "%0: f32[4]"), 2, 3, "sin gives f32[3] here, not f32[4]"),
