@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from .core import Function, Op, Value
 from .opdef import Pending
 from .sharding import MeshAxes, Sharding
+
+T = TypeVar("T")
 
 
 def functions(fn: Function, bodies: Callable[[Function], Iterator[Function]] = Function.bodies
@@ -92,9 +94,9 @@ def axis_names(fn: Function) -> frozenset[str]:
     A transformation may resolve a name and adds none, so a pending one is carried out only where
     the program reads a name at all.
     """
-    if not derived(fn, "axes_standing", _own_axes, _union, standing_bodies):
+    if not derived(fn, "axes_standing", _own_axes, union, standing_bodies):
         return frozenset()
-    return derived(fn, "axes", _own_axes, _union)
+    return derived(fn, "axes", _own_axes, union)
 
 
 def belongs_to_process(fn: Function) -> bool:
@@ -111,18 +113,13 @@ def meshes(fn: Function) -> frozenset[MeshAxes]:
     """The meshes with devices that the ops of `fn` and of its bodies name."""
     if not MeshAxes.placed:
         return frozenset()
-    return derived(fn, "meshes", _own_meshes, _union, standing_bodies)
+    return derived(fn, "meshes", _own_meshes, union, standing_bodies)
 
 
 def _own_meshes(fn: Function) -> frozenset[MeshAxes]:
     named = [value.mesh if type(value) is Sharding else value
              for op in fn.ops if op.definition.holds_mesh for value in op.attrs.values()]
     return frozenset([mesh for mesh in named if type(mesh) is MeshAxes and mesh.devices])
-
-
-def op_count(fn: Function) -> int:
-    """Number of ops with every body counted at each place where it stands."""
-    return derived(fn, "op_count", lambda f: len(f.ops), sum)
 
 
 def op_counts(fn: Function) -> Counter[str]:
@@ -140,12 +137,13 @@ def _own_effects(fn: Function) -> bool:
 
 
 def _own_axes(fn: Function) -> frozenset[str]:
-    return _union([frozenset(op.definition.mentions_axis(op.attrs)) for op in fn.ops
+    return union([frozenset(op.definition.mentions_axis(op.attrs)) for op in fn.ops
                    if op.definition.mentions_axis is not None])
 
 
-def _union(parts: Iterable[frozenset[str]]) -> frozenset[str]:
-    nothing: frozenset[str] = frozenset()
+def union(parts: Iterable[frozenset[T]]) -> frozenset[T]:
+    """All that is in one of the sets."""
+    nothing: frozenset[T] = frozenset()
     return nothing.union(*parts)
 
 

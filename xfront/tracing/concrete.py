@@ -144,9 +144,7 @@ def _value(x: Tracer, error: type[Exception], question: str, instead: str) -> np
     home = x.home
     if home.closed:
         raise leak_error(x)
-    found = None if home.inputs is None else home.evaluated.get(x.value)
-    if found is None and home.inputs is not None:
-        found = home.evaluated[x.value] = evaluate(home, x.value)
+    found = None if home.inputs is None else _remembered(home, x.value)
     if found is None or (type(found) is Tracer and found.home.inputs is None):
         raise error(f"{question}, but it is not known while tracing: this is {described(x)}. Write "
                     f"{instead}.")
@@ -246,9 +244,7 @@ def known(x: Tracer) -> np.ndarray | None:
         raise leak_error(x)
     if trace.inputs is None or trace.staging:
         return None
-    found = trace.evaluated.get(x.value)
-    if found is None:
-        found = trace.evaluated[x.value] = evaluate(trace, x.value)
+    found = _remembered(trace, x.value)
     return known(found) if type(found) is Tracer else np.asarray(found)
 
 

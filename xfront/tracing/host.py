@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from xfront_ir.analysis import derived, standing_bodies
+from xfront_ir.analysis import derived, standing_bodies, union
 from xfront_ir.core import Function
 from xfront_ir.ops.effects import callback
 
@@ -47,15 +47,11 @@ def slots_in(function: Function) -> frozenset[int]:
     A body whose transformation has not been carried out counts as the Function before it: callbacks
     of custom rules are found once the Function has been through `simplify`.
     """
-    return derived(function, "slots", _own_slots, _union, standing_bodies)
+    return derived(function, "slots", _own_slots, union, standing_bodies)
 
 
 def _own_slots(function: Function) -> frozenset[int]:
     return frozenset([op.attrs["slot"] for op in function.ops if op.definition is callback])
-
-
-def _union(parts: Iterable[frozenset[int]]) -> frozenset[int]:
-    return frozenset().union(*parts)
 
 
 def host_functions(function: Function) -> dict[int, Callable[..., Any]]:

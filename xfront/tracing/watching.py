@@ -60,14 +60,6 @@ def verified(function: Function) -> None:
     verifier.verify(function)
 
 
-def _is_heard() -> bool:
-    if "logging" not in sys.modules:
-        return False
-    from .. import logs  # seldom needed
-
-    return logs.is_heard(logs.DISPATCH) or logs.is_heard(logs.COMPILING)
-
-
 def _leaked(trace: Trace, function: Function) -> list[Tracer]:
     found = [t for t in gc.get_referrers(trace) if type(t) is Tracer]
     if not found:
@@ -173,7 +165,13 @@ def _kind(kind: tuple[Any, bool]) -> str:
 
 def is_heard() -> bool:
     """Whether compilations are logged."""
-    return log_compiles.value or _is_heard()
+    if log_compiles.value:
+        return True
+    if "logging" not in sys.modules:
+        return False
+    from .. import logs  # seldom needed
+
+    return logs.is_heard(logs.DISPATCH) or logs.is_heard(logs.COMPILING)
 
 
 def compiled(name: str, function: Function, seconds: float) -> None:

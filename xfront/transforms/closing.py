@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
 import numpy as np
 from xfront_ir import ops
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function
+from xfront_ir.core import Function, Value
 from xfront_ir.fingerprint import identity
 from xfront_ir.literal import Literal, literal
+from xfront_ir.types import TensorType
 
 from ..arrays.binding import Array
 from ..arrays.keys import key_base
@@ -58,12 +60,15 @@ def _held(fun: Any) -> list[Any]:
     found: list[Any] = []
     if isinstance(fun, functools.partial):
         found += [*fun.args, *fun.keywords.values(), fun.func]
-    found += [getattr(fun, "__self__", None), getattr(fun, "__wrapped__", None)]
+    return [*found, getattr(fun, "__self__", None), getattr(fun, "__wrapped__", None), *_cells(fun)]
+
+
+def _cells(fun: Any) -> list[Any]:
+    """What the cells of a function's closure hold."""
+    found: list[Any] = []
     for cell in getattr(fun, "__closure__", None) or ():
-        try:
+        with contextlib.suppress(ValueError):    # an empty cell: defined later
             found.append(cell.cell_contents)
-        except ValueError:                       # an empty cell: defined later
-            continue
     return found
 
 
@@ -85,14 +90,7 @@ def _names(code: CodeType) -> Iterator[str]:
 def told_apart(custom: Any, static: Sequence[Any]) -> str:
     """A text that differs where the Python of two rules may differ, for rules whose behaviour the
     Function for one request does not show completely."""
-    held: list[Any] = [custom, *static]
-    for f in custom.python:
-        held.append(f)
-        for cell in getattr(f, "__closure__", None) or ():
-            try:
-                held.append(cell.cell_contents)
-            except ValueError:                   # an empty cell: defined later
-                continue
+    held = [custom, *static, *[x for f in custom.python for x in (f, *_cells(f))]]
     return ";".join(map(_told_apart, held))
 
 
@@ -109,21 +107,29 @@ def with_constants(flat: Flat, n_own: int, rule: str) -> Function:
 
     Raises: UnexpectedTracerError where it captured a tracer.
     """
-    if not flat.captures:
-        return flat.function
     for x in flat.captures:
         if type(x) is Tracer:
             raise UnexpectedTracerError(
                 f"{rule} uses a tracer of type {x.value.type} that was not passed to its function; "
                 "pass the value to the function as an argument")
-    b = Builder(flat.function.name)
-    own = [b.param(v.type) for v in flat.function.params[:n_own]]
-    constants = [constant_value(b, v, x)
-                 for v, x in zip(flat.function.params[n_own:], flat.captures, strict=True)]
-    return b.close(b.inline(flat.function, (*own, *constants)), flat.function.weak_returns)
+    return arranged(flat.function, flat.captures, n_own, (), {}) if flat.captures else flat.function
 
 
-def constant_value(b: Builder, v: Any, x: Any) -> Any:
+def arranged(function: Function, captures: Sequence[Any], n_own: int, types: Sequence[TensorType],
+             place: Mapping[Value, int]) -> Function:
+    """A rule's Function with parameters own, one for each of `types`, rest. `place` gives the index
+    in `types` of each captured tracer; captured arrays become literals."""
+    b = Builder(function.name)
+    n_given = len(function.params) - len(captures)
+    own = [b.param(v.type) for v in function.params[:n_own]]
+    given = [b.param(t) for t in types]
+    rest = [b.param(v.type) for v in function.params[n_own:n_given]]
+    held = [given[place[x.value]] if type(x) is Tracer else _constant(b, v, x)
+            for v, x in zip(function.params[n_given:], captures, strict=True)]
+    return b.close(b.inline(function, (*own, *rest, *held)), function.weak_returns)
+
+
+def _constant(b: Builder, v: Any, x: Any) -> Any:
     """A captured array as a literal inside a rule's Function."""
     array = np.asarray(key_base(x))
     made = b.emit(literal, value=Literal(array), shape=array.shape)
@@ -132,5 +138,4 @@ def constant_value(b: Builder, v: Any, x: Any) -> Any:
     return b.emit(ops.random_wrap, made, impl=v.type.dtype.implementation)
 
 
-__all__ = ["closes_over_tracer", "closes_over_value", "constant_value", "told_apart",
-           "with_constants"]
+__all__ = ["arranged", "closes_over_tracer", "closes_over_value", "told_apart", "with_constants"]

@@ -12,13 +12,13 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 from xfront_ir import ops
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function, Value
+from xfront_ir.core import Function
 from xfront_ir.fingerprint import fingerprint, identity, skeleton
 from xfront_ir.opdef import OpDef, Request
 from xfront_ir.passes.literals import abstract
@@ -37,7 +37,7 @@ from ..tracing.programs import bind
 from ..tracing.trace import Trace, emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_unflatten
-from .closing import closes_over_tracer, closes_over_value, constant_value, told_apart
+from .closing import arranged, closes_over_tracer, closes_over_value, told_apart
 from .flat import Arguments, Flat, as_operand, fill, name_of
 from .pickling import name_in_module
 
@@ -427,20 +427,6 @@ def order_params(traced: Flat, rule: Rule, n_own: int, capture_types: Sequence[T
     missing = rule.captures[len(capture_types) - offset:]
     types = [*capture_types, *[x.value.type for x in missing]]
     return arranged(function, captures, n_own, types, {v: offset + i for v, i in known.items()})
-
-
-def arranged(function: Function, captures: Sequence[Any], n_own: int, types: Sequence[TensorType],
-             place: Mapping[Value, int]) -> Function:
-    """A rule's Function with parameters own, one for each of `types`, rest. `place` gives the index
-    in `types` of each captured tracer; captured arrays become literals."""
-    b = Builder(function.name)
-    n_given = len(function.params) - len(captures)
-    own = [b.param(v.type) for v in function.params[:n_own]]
-    given = [b.param(t) for t in types]
-    rest = [b.param(v.type) for v in function.params[n_own:n_given]]
-    held = [given[place[x.value]] if type(x) is Tracer else constant_value(b, v, x)
-            for v, x in zip(function.params[n_given:], captures, strict=True)]
-    return b.close(b.inline(function, (*own, *rest, *held)), function.weak_returns)
 
 
 def zero_tangent(t: TensorType) -> Any:

@@ -25,11 +25,11 @@ from ..tree_util import (
     tree_flatten_with_path,
     tree_unflatten,
 )
+from .closing import arranged
 from .custom_rules import (
     ResultOf,
     Rule,
     Ruled,
-    arranged,
     is_zero,
     joined_captures,
     kinds_like,

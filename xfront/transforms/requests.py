@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op
 from xfront_ir.opdef import Pending, Request
+from xfront_ir.passes.bodies import jvp_to, select
 from xfront_ir.passes.discharge import Written, discharge
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient
@@ -109,8 +111,6 @@ class Grad(Transformation):
 
 def seeded_gradient(function: Function, active: Flags, seeded: int, strong: bool) -> Function:
     """The gradient Function where result `seeded` has the cotangent one, the others zero."""
-    from xfront_ir.builder import Builder
-
     given = tuple([i == seeded for i in range(len(function.returns))])
     full = gradient(function, active, given, strong)
     b = Builder(full.name)
@@ -182,21 +182,11 @@ class Jvp(Transformation):
 
 def full_jvp(function: Function, active: Flags, n_own: int) -> Function:
     """The jvp with tangents after the first `n_own` parameters and zeros made explicit."""
-    from xfront_ir.builder import Builder
-
-    made, active_out = jvp(function, active)
-    n = len(function.params)
-    b = Builder(made.name)
-    b.params = [*made.params[:n_own], *made.params[n:], *made.params[n_own:n]]
-    b.ops = list(made.ops)
-    outs = made.returns[:len(function.returns)]
-    given = iter(made.returns[len(function.returns):])
-    tangents = [next(given) if a else b.zeros(v.type) if v.type.is_inexact else None
-                for v, a in zip(outs, active_out, strict=True)]
-    weak = padded(function.weak_returns, len(outs), False)
-    kept = [(t, w) for t, w in zip(tangents, weak, strict=True) if t is not None]
-    return Function(made.name, b.params, b.ops, (*outs, *[t for t, _ in kept]),
-                    weak_returns=(*weak, *[w for _, w in kept]))
+    n, out = len(function.params), tuple([v.type.is_inexact for v in function.returns])
+    made = jvp_to(function, active, out)
+    weak = padded(function.weak_returns, len(out), False)
+    return Function(made.name, (*made.params[:n_own], *made.params[n:], *made.params[n_own:n]),
+                    made.ops, made.returns, weak_returns=(*weak, *select(weak, out)))
 
 
 class Vectorize(Transformation):

@@ -61,20 +61,27 @@ def jvp_to(fn: Function, active: Flags, out: Flags) -> Function:
     """`jvp` that returns tangents of exactly the results in `out`, zeros where they have none."""
     def make() -> Function:
         moved, active_out = jvp(fn, active)
-        n = len(fn.returns)
         if active_out == out:
             return moved
-        b = Builder(fn.name)
-        b.ops = list(moved.ops)
-        given = iter(moved.returns[n:])
-        tangents: list[Value] = []
-        for v, has, wanted in zip(moved.returns[:n], active_out, out, strict=True):
-            t = next(given) if has else None
-            if wanted:
-                tangents.append(b.zeros(v.type) if t is None else t)
-        return Function(fn.name, moved.params, b.ops, (*moved.returns[:n], *tangents))
+        values = moved.returns[:len(fn.returns)]
+        return _with_zeros(moved, values, values, active_out, out)
 
     return remembered(fn, ("jvp_to", active, out), make)
+
+
+def _with_zeros(fn: Function, before: Sequence[Value], values: Sequence[Value], active: Flags,
+                wanted: Flags) -> Function:
+    """The Function that returns `before`, then the wanted tangents or cotangents of `values`.
+
+    `fn` returns those of the `active` ones, after `before`; the others are zeros.
+    """
+    b = Builder(fn.name)
+    b.ops = list(fn.ops)
+    given = iter(fn.returns[len(before):])
+    found = [next(given) if a else None for a in active]
+    made = [b.zeros(v.type) if t is None else t
+            for v, t, w in zip(values, found, wanted, strict=False) if w]
+    return Function(fn.name, fn.params, b.ops, (*before, *made))
 
 
 def linear_first(fn: Function, linear: Flags) -> Function:
@@ -102,18 +109,8 @@ def transpose_to(fn: Function, linear: Flags, active_ct: Flags, active_in: Flags
     if active_in is None or active == active_in:
         return back, active
 
-    def make() -> Function:
-        b = Builder(back.name)
-        b.ops = list(back.ops)
-        given = iter(back.returns)
-        returns: list[Value] = []
-        for v, has, wanted in zip(ordered.params, active, active_in, strict=False):
-            ct = next(given) if has else None
-            if wanted:
-                returns.append(b.zeros(v.type) if ct is None else ct)
-        return Function(back.name, back.params, b.ops, returns)
-
-    return remembered(back, ("transpose_to", active_in), make), active_in
+    return remembered(back, ("transpose_to", active_in), _with_zeros, back, (), ordered.params,
+                      active, active_in), active_in
 
 
 # --- strong zeros ---------------------------------------------------------------------------
