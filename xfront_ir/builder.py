@@ -14,7 +14,7 @@ from typing import Any
 
 from .core import NO_ATTRS, Function, Op, Value
 from .dtypes import DType
-from .errors import IRTypeError, ShardingTypeError
+from .errors import ShardingTypeError
 from .literal import Literal, literal, number
 from .locations import Location
 from .opdef import OpDef, R, infer_anyway, infer_types, lookup
@@ -259,14 +259,3 @@ class SplitBuilder(Builder):
             else:
                 env[result] = self.emit(definition, *given, **attrs)
         return tuple(map(read, function.returns))
-
-
-def refuse_foreign(function: Function) -> None:
-    """Raise IRTypeError where an op reads a value that nothing before it made."""
-    seen = set(function.params)
-    for op in function.ops:
-        for v in op.operands:
-            if v not in seen:
-                raise IRTypeError(f"{op.definition.name} reads a value from outside "
-                                  f"@{function.name}")
-        seen.update(op.results)

@@ -185,9 +185,9 @@ class Trace:
             constants[key] = value
         return value
 
-    def lift(self, x: Any, dtype: np.dtype | None = None) -> Tracer:
-        """The tracer of this trace for a tracer, an Array, a reference, a NumPy array or a number;
-        the last two are converted to `dtype` if that is given."""
+    def lift(self, x: Any) -> Tracer:
+        """The tracer of this trace for a tracer, an Array, a reference, a NumPy array or a number.
+        """
         kind = type(x)
         if kind is Tracer:
             return x if x.home is self else self.capture(x)
@@ -198,8 +198,6 @@ class Trace:
             return source if type(source) is Tracer and source.home is self else (
                 self.capture(source))
         array = binding.host_array(x)
-        if dtype is not None:
-            array = array.astype(dtype)
         if array.nbytes <= MAX_LITERAL_BYTES:
             return self.literal(array, array.shape, kind in WEAK_KINDS)
         return self.capture(binding.put(array, copy=True))

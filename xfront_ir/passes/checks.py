@@ -239,8 +239,6 @@ def _all_of(holds: Term) -> Term:
     return reduce_and(holds, axes=tuple(range(holds.type.ndim)))
 
 
-all_of = of_values(_all_of)
-
 
 @of_values
 def no_nan(x: Term) -> Term:

@@ -23,8 +23,10 @@ SMALL = 8
 
 def inline_calls(fn: Function) -> Function:
     """The Function with every call inlined, those inside the inlined bodies too."""
-    return remembered(fn, "inline_calls", _inline, fn,
-                      lambda op: _body(op) if op.definition.is_call else None)
+    def wanted(op: Op) -> Function | None:
+        return _body(op) if op.definition.is_call else None
+
+    return remembered(fn, "inline_calls", _inline, fn, wanted)
 
 
 def settle(fn: Function) -> Function:

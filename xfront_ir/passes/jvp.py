@@ -79,7 +79,7 @@ def extend(weak: Flags, active: Flags) -> Flags:
     return weak and (*weak, *[w for w, a in zip(weak, active, strict=True) if a])
 
 
-def push_forward(b: Builder, fn: Function, tangents: dict[Value, Value], scope: str = "jvp"
+def push_forward(b: Builder, fn: Function, tangents: dict[Value, Value]
                  ) -> tuple[tuple[Value, ...], list[Value | None]]:
     """Append the ops of `fn` and of its tangents to `b`, which has the parameters of `fn`.
 
@@ -87,7 +87,7 @@ def push_forward(b: Builder, fn: Function, tangents: dict[Value, Value], scope: 
     the results of ops that emit their own primal. Returns fn's results and their tangents.
     """
     env: dict[Value, Value] = {}                  # results of ops that emit their own primal
-    append, tangent, locs = b.ops.append, tangents.get, Scoped(scope)
+    append, tangent, locs = b.ops.append, tangents.get, Scoped("jvp")
     for op in fn.ops:
         definition, operands = op.definition, op.operands
         here = renamed(op, env) if env else op

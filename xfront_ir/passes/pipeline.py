@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from ..core import Function
 from .bypass import bypass
@@ -35,27 +34,11 @@ WITHOUT_BODIES: tuple[str, ...] = ("fold_constants", "common_subexpressions", "d
 """The passes of `CLEAN` that can change a Function whose ops have no bodies."""
 
 
-def run(fn: Function, names: Sequence[str] = CLEAN, *,
-        watch: Callable[[str, Function, Function, float], None] | None = None) -> Function:
-    """Run passes in order, on the Function alone (not its bodies).
-
-    Args:
-      fn: any Function.
-      names: names in `PASSES`.
-      watch: called after each pass with its name, the Function before, after, and the seconds that
-        it took: for timing, printing, verifying between passes.
-    """
-    for name in names:
-        start = time.perf_counter() if watch is not None else 0.0
-        made = PASSES[name](fn)
-        if watch is not None:
-            watch(name, fn, made, time.perf_counter() - start)
-        fn = made
-    return fn
-
-
 def _clean_one(fn: Function) -> Function:
-    return run(fn, CLEAN if any([op.definition.has_bodies for op in fn.ops]) else WITHOUT_BODIES)
+    """The Function after the passes; they run on it alone, not on its bodies."""
+    for name in CLEAN if any([op.definition.has_bodies for op in fn.ops]) else WITHOUT_BODIES:
+        fn = PASSES[name](fn)
+    return fn
 
 
 _clean = everywhere(_clean_one, "simplify")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from xfront_ir import dtypes, ops
-from xfront_ir.builder import Builder, refuse_foreign
+from xfront_ir.builder import Builder
 from xfront_ir.core import Function
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient, linearize
@@ -18,6 +18,7 @@ from xfront_ir.passes.transpose import transpose
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.reference import evaluate
 from xfront_ir.types import TensorType, tensor
+from xfront_ir.verifier import verify
 
 EPS = 1e-6
 
@@ -39,7 +40,7 @@ def trace(make: Callable[..., Any], *types: TensorType, name: str = "f") -> Func
 
 def close(b: Builder, made: Any) -> Function:
     fn = b.close(list(made) if isinstance(made, (list, tuple)) else [made])
-    refuse_foreign(fn)
+    verify(fn)
     return fn
 
 
@@ -77,7 +78,7 @@ def check_forward(fn: Function, args: Sequence[Any] | None = None, tol: float = 
                 for v, a in zip(fn.params, active, strict=True) if a]
     n, values = len(fn.returns), evaluate(fn, *args)
     moved, active_out = jvp(fn, active)
-    refuse_foreign(moved)
+    verify(moved)
     made = evaluate(moved, *args, *tangents)
     for x, y in zip(made[:n], values, strict=True):
         np.testing.assert_array_equal(x, y)
@@ -87,8 +88,8 @@ def check_forward(fn: Function, args: Sequence[Any] | None = None, tol: float = 
     for got, wanted in zip(dots, differences(fn, args, active, tangents), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=tol, atol=tol)
     parts = linearize(fn, active)
-    refuse_foreign(parts.forward)
-    refuse_foreign(parts.linear)
+    verify(parts.forward)
+    verify(parts.linear)
     saved = evaluate(parts.forward, *args)
     for x, y in zip(saved[:n], values, strict=True):
         np.testing.assert_array_equal(x, y)
@@ -110,12 +111,12 @@ def check_reverse(fn: Function, args: Sequence[Any] | None = None) -> None:
     dots = evaluate(parts.linear, *tangents, *residuals)
     cts = [rng.normal(size=x.shape) for x in dots]
     back, active_in = transpose(parts.linear, len(parts.residuals), (True,) * len(dots))
-    refuse_foreign(back)
+    verify(back)
     got = evaluate(back, *residuals, *cts)
     reached = [t for t, a in zip(tangents, active_in, strict=True) if a]
     np.testing.assert_allclose(dot(cts, dots), dot(got, reached), rtol=1e-9, atol=1e-9)
     whole = gradient(fn, active)
-    refuse_foreign(whole)
+    verify(whole)
     given = iter(cts)
     all_cts = [next(given) if a else np.zeros(t.shape)
                for a, t in zip(parts.active_out, fn.return_types, strict=True) if t.is_inexact]
@@ -135,7 +136,7 @@ def check_batch(fn: Function, positions: Sequence[int | None] | None = None, siz
     if positions is None:
         positions = (0,) * len(fn.params)
     moved, places = vectorize(fn, positions, ("i", size), out)
-    refuse_foreign(moved)
+    verify(moved)
     args = samples(moved) if args is None else args
     got = evaluate(moved, *args)
     lanes = [evaluate(fn, *[x if p is None else np.take(x, i, p)
