@@ -47,13 +47,13 @@ from ..passes.bodies import vectorize
 from ..spreading import alike, spreads, unchanged
 from ..types import I32, TensorType
 from .families import move_batch
-from .shape import broadcast_in_dim, moved, reshape, transpose
+from .shape import broadcast_in_dim, moved, position_of, reshape, transpose
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ..passes.varying import Varying
-    from ..rules import Attrs, Axis, Batch, Batched, Infer, Types, Values, Varied
+    from ..rules import Attrs, Axis, Batch, Batched, Infer, Positions, Types, Values, Varied
 
 Ints = tuple[int, ...]
 
@@ -109,7 +109,8 @@ def _alone(op: Op, name: str) -> None:
                           "each axis")
 
 
-def _one_by_one(b: Builder, op: Op, operands: Any, positions: Any, axis: Any, write: Any) -> Any:
+def _one_by_one(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis, write: Any
+                ) -> Batched:
     """Batching of an op over several axes, where `write` emits one op for each axis instead."""
     inner = Builder(op.definition.name)
     x = inner.param(op.operands[0].type)
@@ -132,7 +133,7 @@ def _infer_reduction(name: str) -> Infer:
 
 
 def _batch_reduction(reducer: str) -> Batch:
-    def batch(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+    def batch(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
         (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
         if name in attrs["axes"]:
             _refuse_groups(op, name)
@@ -203,7 +204,7 @@ def _varying_invariant_sum(v: Varying, op: Op, operands: Values) -> Varied:
     return (v.b.emit(psum_invariant, x, **op.attrs),), (v.of(operands[0]).difference(axes),)
 
 
-def _batch_cast(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_cast(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     return (b.emit(pcast, operands[0], **op.attrs),), positions
 
 
@@ -277,10 +278,11 @@ def _scatters(b: Builder, op: Op, x: Value, each: Any) -> Value:
     return x
 
 
-def _batch_all_gather(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_all_gather(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                      ) -> Batched:
     (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
     if name not in attrs["axes"]:
-        return _shifted(b, op, x, p, ("dimension",))
+        return _shifted(b, op, x, position_of(positions), ("dimension",))
     _refuse_groups(op, name)
     if len(attrs["axes"]) > 1:
         return _one_by_one(b, op, operands, positions, axis, _gathers)
@@ -289,11 +291,11 @@ def _batch_all_gather(b: Builder, op: Op, operands: Values, positions: Any, axis
     return (_merge(b, made, d) if attrs["tiled"] else made,), (None,)
 
 
-def _batch_psum_scatter(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
+def _batch_psum_scatter(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
                         ) -> Batched:
     (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
     if name not in attrs["axes"]:
-        return _shifted(b, op, x, p, ("dimension",))
+        return _shifted(b, op, x, position_of(positions), ("dimension",))
     _refuse_groups(op, name)
     if len(attrs["axes"]) > 1:
         return _one_by_one(b, op, operands, positions, axis, _scatters)
@@ -351,11 +353,12 @@ def _exchanges(b: Builder, op: Op, x: Value, each: Any) -> Value:
     return _merge(b, x, concat) if tiled else x
 
 
-def _batch_all_to_all(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_all_to_all(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                      ) -> Batched:
     """Exchange the batch axis and the split axis."""
     (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
     if name not in attrs["axes"]:
-        return _shifted(b, op, x, p, ("split", "concat"))
+        return _shifted(b, op, x, position_of(positions), ("split", "concat"))
     _refuse_groups(op, name)
     if len(attrs["axes"]) > 1:
         return _one_by_one(b, op, operands, positions, axis, _exchanges)
@@ -389,7 +392,8 @@ def _infer_ppermute(types: Types, attrs: Attrs) -> Types:
     return types
 
 
-def _batch_ppermute(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_ppermute(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                    ) -> Batched:
     """The rows of the batch in another order, and zeros in lanes that receive nothing."""
     (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
     if name not in attrs["axes"]:
@@ -428,7 +432,8 @@ def _infer_axis_index(types: Types, attrs: Attrs) -> Types:
     return (I32,)
 
 
-def _batch_axis_index(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_axis_index(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                      ) -> Batched:
     attrs, (name, size) = op.attrs, axis
     at = attrs["axes"].index(name)
     inner = math.prod(attrs["sizes"][at + 1:])

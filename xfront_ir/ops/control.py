@@ -63,16 +63,16 @@ from .words import zeros_of
 if TYPE_CHECKING:
     from ..passes.varying import Varying
     from ..rules import (
-        Attrs,
-        Axis,
-        Batched,
-        NewTangents,
-        Positions,
-        Tangents,
-        Values,
-        Varied,
-        WithTangents,
-    )
+    Attrs,
+    Axis,
+    Batched,
+    NewTangents,
+    Positions,
+    Tangents,
+    Values,
+    Varied,
+    WithTangents,
+)
 
 Types = tuple[TensorType, ...]
 Slots = tuple[int, ...]
@@ -142,7 +142,7 @@ def _transpose_call(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -
     return join(linear, spread(made, active_in), [None] * len(values))
 
 
-def _batch_call(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_call(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     body, out = vectorize(forced(op.attrs["body"]), positions, axis)
     return b.emit(call, *operands, body=body, name=op.attrs["name"]), out
 
@@ -321,7 +321,7 @@ def _transpose_cond(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -
     return None, *join(linear, spread(made, active_in), [None] * len(values))
 
 
-def _batch_cond(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_cond(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     (index,), values = COND.split(op.attrs, operands)
     ((of_index,), places), branches = COND.split(op.attrs, positions), op.attrs["branches"]
     if of_index is not None:
@@ -577,7 +577,7 @@ def settled_places(body: Function, before: Positions, places: Sequence[int | Non
         places = grown
 
 
-def _batch_scan(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_scan(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     attrs, body, size = op.attrs, op.attrs["body"], axis[1]
     consts, carry, xs = SCAN.split(attrs, operands)
     of_consts, of_carry, of_xs = SCAN.split(attrs, positions)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..builder import Builder
     from ..opdef import OpDef
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 Ints = tuple[int, ...]
 
@@ -196,10 +196,11 @@ def _unfold(b: Builder, x: Value, at: int, size: int, groups: int) -> Value:
     return b.emit(reshape, x, shape=(*before, size, groups * rest, *after))
 
 
-def _batch_conv(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_conv(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     (lhs, rhs), (p, q), a, size = operands, positions, dict(op.attrs), axis[1]
     lhs_spec, rhs_spec, out_spec = a["lhs_spec"], a["rhs_spec"], a["out_spec"]
     if q is None:                               # the vmapped axis joins the batch
+        assert p is not None
         groups, out_groups, at = a["batch_groups"], 1, out_spec[0]
         lhs = _fold(b, lhs, p, lhs_spec[0], groups)
     elif p is None:                             # it joins the output features

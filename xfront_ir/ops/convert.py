@@ -17,7 +17,7 @@ from .families import batch_elementwise, move_batch
 
 if TYPE_CHECKING:
     from ..builder import Builder, SplitBuilder
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 # --- convert ------------------------------------------------------------------------------
 
@@ -64,7 +64,8 @@ def _infer_bitcast(types: Types, attrs: Attrs) -> Types:
     return (tensor(x.shape[:-1], dtype),)
 
 
-def _batch_bitcast(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_bitcast(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                   ) -> Batched:
     (x,), (p,) = operands, positions
     x = move_batch(b, x, p, 0, axis[1])         # the batch must not be the last dimension
     return (b.emit(bitcast, x, **op.attrs),), (0,)
@@ -122,7 +123,8 @@ def _split_barrier(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Any)
     return tuple([next(moved if t else ahead) for t in linear])
 
 
-def _batch_barrier(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_barrier(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                   ) -> Batched:
     return b.emit(optimization_barrier, *operands), tuple(positions)
 
 

@@ -64,10 +64,19 @@ from ..types import TensorType, plain
 if TYPE_CHECKING:
     from ..builder import SplitBuilder
     from ..passes.varying import Varying
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Values, Varied, WithTangents
+    from ..rules import (
+        Attrs,
+        Axis,
+        Batched,
+        NewTangents,
+        Positions,
+        Tangents,
+        Values,
+        Varied,
+        WithTangents,
+    )
 
 Types = tuple[TensorType, ...]
-Positions = Sequence[int | None]
 
 
 def infer_body(name: str) -> Any:
@@ -199,7 +208,8 @@ class BatchedRule:
         return Function(many.name, many.params, b.ops, returns)
 
 
-def _batch_custom(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_custom(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                  ) -> Batched:
     attrs, n_out = op.attrs, len(op.results)
     own = _n_own(attrs["rule"], len(operands))
     inputs = [p for v, p in zip(op.operands[:own], positions, strict=False) if v.type.is_inexact]
@@ -521,7 +531,8 @@ def _transpose_tangent(b: Builder, op: Op, cotangents: Tangents, known: Tangents
     return (*[None] * len(residuals), *select(made, attrs["perturbed"]))
 
 
-def _batch_tangent(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_tangent(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                   ) -> Batched:
     attrs, (of_residuals, of_tangents) = op.attrs, TANGENT.split(op.attrs, positions)
     inputs = join(attrs["perturbed"], of_tangents,
                   [None] * (len(attrs["perturbed"]) - sum(attrs["perturbed"])))
@@ -617,7 +628,8 @@ def _fenced(fn: Function) -> Function:
     return b.close(b.inline(fn, b.emit(lookup("optimization_barrier"), *b.params)))
 
 
-def _batch_checkpoint(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_checkpoint(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                      ) -> Batched:
     body, out = vectorize(op.attrs["body"], positions, axis)
     return b.emit(checkpoint, *operands, **{**op.attrs, "body": body}), out
 
@@ -632,7 +644,7 @@ checkpoint = define("checkpoint", attrs={"body": FUNCTION, "policy": optional(PY
                     family=__name__)
 
 
-def _batch_same(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_same(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     return (b.emit(op.definition, *operands, **op.attrs),), positions
 
 

@@ -39,12 +39,13 @@ from .families import move_batch
 
 if TYPE_CHECKING:
     from ..builder import SplitBuilder
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Values, WithTangents
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Values, WithTangents
 
 Types = tuple[TensorType, ...]
 
 
-def _batch_custom_vmap(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_custom_vmap(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                       ) -> Batched:
     attrs, size = op.attrs, axis[1]
     flags = tuple([p is not None for p in positions])
     if not any(flags):                           # only its body reads the axis

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..builder import Builder
     from ..dtypes import DType
     from ..opdef import OpDef
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 Ints = tuple[int, ...]
 Pair = tuple[Ints, Ints]
@@ -171,7 +171,8 @@ def _up(axes: Ints, p: int) -> Ints:
     return tuple(a + (a >= p) for a in axes)
 
 
-def batch_dot_general(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def batch_dot_general(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                      ) -> Batched:
     """The batching of a product."""
     (p, q), a = positions, dict(op.attrs)
     (left, right), (left_batch, right_batch) = a["contract"], a["batch"]

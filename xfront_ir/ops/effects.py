@@ -10,7 +10,7 @@ the program.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..builder import Builder
 from ..core import Op
@@ -20,7 +20,7 @@ from ..spreading import anyhow, spreads
 from .batch_methods import METHODS, by_method
 
 if TYPE_CHECKING:
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 
 class NoBatching(IRValueError, NotImplementedError):
@@ -46,7 +46,8 @@ def _jvp_callback(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
         "its inputs")
 
 
-def _batch_callback(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_callback(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                    ) -> Batched:
     kind, method = op.attrs["kind"], op.attrs.get("vmap_method")
     if op.attrs["ordered"]:
         raise IRValueError(f"Cannot vmap an ordered {kind} callback: the examples of a batch have "
@@ -66,7 +67,7 @@ callback = define("callback", attrs={"slot": SLOT, "result_types": TYPES,
 
 # --- dce_sink -----------------------------------------------------------------------------
 
-def _batch_sink(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_sink(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     b.emit(dce_sink, *operands, **op.attrs)
     return (), ()
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from ..builder import Builder
     from ..opdef import OpDef
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 KINDS = ("fft", "ifft", "rfft", "irfft")
 
@@ -89,7 +89,7 @@ def _weights(b: Builder, like: Value, lengths: tuple[int, ...]) -> Value:
     return b.emit(broadcast_in_dim, vector, shape=like.type.shape, dims=(like.type.ndim - 1,))
 
 
-def _batch_fft(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_fft(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     x = move_batch(b, operands[0], positions[0], 0, axis[1])
     return (b.emit(fft, x, **op.attrs),), (0,)
 

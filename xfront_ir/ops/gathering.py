@@ -31,7 +31,7 @@ from .shape import iota, moved, reshape, transpose
 if TYPE_CHECKING:
     from ..builder import Builder
     from ..dtypes import DType
-    from ..rules import Attrs, Axis, Batched, Infer, NewTangents, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, Infer, NewTangents, Positions, Tangents, Types, Values
 
 Ints = tuple[int, ...]
 
@@ -147,10 +147,12 @@ def _transpose_gather(b: Builder, op: Op, cotangents: Tangents, known: Tangents)
     return ct, None
 
 
-def _batch_gather(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_gather(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                  ) -> Batched:
     (x, indices), (p, q), a = operands, positions, dict(op.attrs)
     windows, ndim = a["offset_dims"], op.results[0].type.ndim
     if q is None:                              # the batch is one more window axis, taken whole
+        assert p is not None
         removed = (*a["collapsed_slice_dims"], *a["operand_batching_dims"])
         k = p - sum(d < p for d in _up(removed, p))
         if k < len(windows):
@@ -223,7 +225,8 @@ def _infer_scatter(name: str, allowed: Callable[[DType], bool] | None) -> Infer:
     return infer
 
 
-def _batch_scatter(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_scatter(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                   ) -> Batched:
     (x, indices, updates), (p, q, u), size = operands, positions, axis[1]
     a = dict(op.attrs)
     windows = a["update_window_dims"]

@@ -17,12 +17,12 @@ from ..spreading import RESHARD, TERMWISE, Dims, listed, met, refuse, resized, s
 from ..traits import BRANCHES, CHEAP, MERGED, MOVES, REARRANGES, mark
 from ..types import TensorType
 from .families import move_batch
-from .shape import broadcast_in_dim
+from .shape import broadcast_in_dim, position_of
 
 if TYPE_CHECKING:
     from ..builder import Builder
     from ..opdef import OpDef
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 Ints = tuple[int, ...]
 
@@ -64,9 +64,8 @@ def _dilated(size: int, stride: int) -> int:
     return (size - 1) * stride + 1 if size else 0
 
 
-def _batch_slice(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    (x,) = operands
-    p: int = positions[0]
+def _batch_slice(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
+    (x,), p = operands, position_of(positions)
     size = x.type.shape[p]
     sliced = b.emit(slice, x, starts=_inserted(op.attrs["starts"], p, 0),
                     limits=_inserted(op.attrs["limits"], p, size),
@@ -133,9 +132,10 @@ def _sum_of_padding(b: Builder, ct: Value, x: TensorType, attrs: Any) -> Value:
     return b.emit(lookup("reduce_sum"), kept, axes=tuple(range(x.ndim)))
 
 
-def _batch_pad(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_pad(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     (x, value), (p, of_value), attrs = operands, positions, op.attrs
     if of_value is None:
+        assert p is not None
         attrs = {name: _inserted(amounts, p, 0) for name, amounts in attrs.items()}
         return (b.emit(pad, x, value, **attrs),), (p,)
     unbatched = op.operands[0].type        # each lane has its own value: pad with zero, select
@@ -195,7 +195,8 @@ def _transpose_concatenate(b: Builder, op: Op, cotangents: Tangents, known: Tang
     return tuple(made)
 
 
-def _batch_concatenate(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_concatenate(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                       ) -> Batched:
     to = next(p for p in positions if p is not None)
     moved = [move_batch(b, v, p, to, axis[1]) for v, p in zip(operands, positions)]
     dimension = op.attrs["dimension"]
@@ -253,12 +254,12 @@ def _with_zero_start(b: Builder, starts: Sequence[Value], at: int) -> list[Value
     return [*starts[:at], b.literal(0, dtype), *starts[at:]]
 
 
-def _batch_dynamic_slice(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
+def _batch_dynamic_slice(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
                          ) -> Batched:
     (x, *starts), (p, *of_starts), sizes = operands, positions, op.attrs["sizes"]
     if not any(q is not None for q in of_starts):
-        at: int = p
-        size = x.type.shape[at]
+        assert p is not None
+        size = x.type.shape[p]
         return (b.emit(dynamic_slice, x, *_with_zero_start(b, starts, p),
                        sizes=_inserted(sizes, p, size)),), (p,)
     shape = op.operands[0].type.shape
@@ -312,11 +313,13 @@ def _transpose_dynamic_update_slice(b: Builder, op: Op, cotangents: Tangents, kn
     return (of_x, of_update, *(None for _ in starts))
 
 
-def _batch_dynamic_update_slice(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
+def _batch_dynamic_update_slice(b: Builder, op: Op, operands: Values, positions: Positions,
+                                axis: Axis
                                 ) -> Batched:
     (x, update, *starts), (p, of_update, *of_starts), size = operands, positions, axis[1]
     if not any(q is not None for q in of_starts):
         to = p if p is not None else of_update
+        assert to is not None
         x, update = move_batch(b, x, p, to, size), move_batch(b, update, of_update, to, size)
         return (b.emit(dynamic_update_slice, x, update, *_with_zero_start(b, starts, to)),), (to,)
     shape, sizes = op.operands[0].type.shape, op.operands[1].type.shape

@@ -28,7 +28,7 @@ from .shape import broadcast_in_dim, iota, reshape, transpose
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 DTYPES = (dtypes.f32, dtypes.f64, dtypes.c64, dtypes.c128)
 HIGHEST = ("highest", "highest")
@@ -131,7 +131,8 @@ def padded(x: Term, low: tuple[int, int], high: tuple[int, int]) -> Term:
                interior=(*lead, 0, 0))
 
 
-def batch_leading(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def batch_leading(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                  ) -> Batched:
     """Batching of ops whose leading axes are batches already: the new one is put in front."""
     moved_in = [move_batch(b, v, p, 0, axis[1]) for v, p in zip(operands, positions, strict=True)]
     made = b.emit(op.definition, *moved_in, **op.attrs)
@@ -199,7 +200,7 @@ def _transpose_triangular_solve(b: Builder, op: Op, cotangents: Tangents, known:
     return None, b.emit(triangular_solve, known[0], cotangents[0], **attrs)
 
 
-def _batch_triangular_solve(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
+def _batch_triangular_solve(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
                             ) -> Batched:
     (a, rhs), (p, q), size = operands, positions, axis[1]
     if p is not None:

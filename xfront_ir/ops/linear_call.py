@@ -25,7 +25,7 @@ from .elementwise import sub
 from .families import move_batch, sum_tangents
 
 if TYPE_CHECKING:
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Values
 
 Types = tuple[TensorType, ...]
 
@@ -101,7 +101,8 @@ def _transpose_linear_call(b: Builder, op: Op, cotangents: Tangents, known: Tang
     return (*made, *[None] * len(constants))
 
 
-def _batch_linear_call(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_linear_call(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                       ) -> Batched:
     attrs, n_out = op.attrs, len(op.results)
     linear, constants = MAP.split(attrs, operands)
     of_linear, places = MAP.split(attrs, positions)
@@ -203,7 +204,7 @@ def transposed_matvec(matvec: Function, n: int) -> Function:
     return remembered(matvec, ("transposed_matvec", n), make)
 
 
-def _batch_solve(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_solve(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     attrs = dict(op.attrs)
     rhs, constants = SYSTEM.split(attrs, operands)
     of_rhs, places = SYSTEM.split(attrs, positions)

@@ -9,7 +9,7 @@ Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import dtypes
 from ..core import Op
@@ -20,11 +20,11 @@ from ..traits import IN_ORDER, MERGED, MIXES_BITS, does, mark
 from ..types import TensorType, tensor
 from .families import batch_elementwise, move_batch
 from .indexing import concatenate, slice
-from .shape import reshape
+from .shape import position_of, reshape
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Axis, Batched, Types, Values
+    from ..rules import Attrs, Axis, Batched, Positions, Types, Values
 
 KEY_DTYPES = {"fry": dtypes.key_fry, "rbg": dtypes.key_rbg, "urbg": dtypes.key_urbg}
 IMPLEMENTATION = enum(*KEY_DTYPES)
@@ -64,9 +64,10 @@ def _infer_wrap(types: Types, attrs: Attrs) -> Types:
     return (tensor(x.shape[:x.ndim - n], dtype),)
 
 
-def _batch_wrap(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    to = min(positions[0], op.results[0].type.ndim)      # the words stay last
-    x = move_batch(b, operands[0], positions[0], to, axis[1])
+def _batch_wrap(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
+    (x,), p = operands, position_of(positions)
+    to = min(p, op.results[0].type.ndim)         # the words stay last
+    x = move_batch(b, x, p, to, axis[1])
     return (b.emit(random_wrap, x, **op.attrs),), (to,)
 
 
@@ -118,7 +119,8 @@ def _infer_split(types: Types, attrs: Attrs) -> Types:
     return (key.with_shape((*key.shape, *attrs["shape"])),)
 
 
-def _batch_in_front(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_in_front(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                    ) -> Batched:
     """Batching of ops whose result has the axes of the keys, then its own axes."""
     return (b.emit(op.definition, *operands, **op.attrs),), positions
 
@@ -157,7 +159,7 @@ def _infer_rng(types: Types, attrs: Attrs) -> Types:
     return state, tensor(attrs["shape"], dtype)
 
 
-def _batch_rng(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_rng(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     """The first lane's state gives the bits of all lanes, as in JAX; the other states stay."""
     states, size = move_batch(b, operands[0], positions[0], 0, axis[1]), axis[1]
     width, ones = states.type.shape[1], (1, 1)

@@ -27,11 +27,11 @@ from .families import (
 )
 from .formulas import Term, formula, where
 from .indexing import concatenate, pad, slice
-from .shape import broadcast_in_dim, reshape, reverse, transpose
+from .shape import broadcast_in_dim, position_of, reshape, reverse, transpose
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 Combine = Callable[..., tuple[Value, ...]]
 """`combine(b, left, right)`: combines two neighbouring tuples of values, element by element."""
@@ -62,8 +62,9 @@ def _reducer(name: str, jvp: Any, allowed: Callable[[Any], bool], wanted: str,
                   transpose=transpose, batch=_batch_reduction)
 
 
-def _batch_reduction(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    (x,), (p,) = operands, positions
+def _batch_reduction(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                     ) -> Batched:
+    (x,), p = operands, position_of(positions)
     axes, place = moved_axes(op.attrs["axes"], p)
     return (b.emit(op.definition, x, axes=axes),), (place,)
 
@@ -183,8 +184,8 @@ def _arg(name: str) -> OpDef:
                   jvp=ZERO, batch=_batch_arg)
 
 
-def _batch_arg(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    (x,), (p,) = operands, positions
+def _batch_arg(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
+    (x,), p = operands, position_of(positions)
     (at,), place = moved_axes((op.attrs["axis"],), p)
     return (b.emit(op.definition, x, axis=at, index_dtype=op.attrs["index_dtype"]),), (place,)
 
@@ -207,7 +208,8 @@ def _running(name: str, jvp: Any, allowed: Callable[[Any], bool], wanted: str,
                   transpose=transpose, batch=_batch_running)
 
 
-def _batch_running(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_running(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                   ) -> Batched:
     (x,), (p,), at = operands, positions, op.attrs["axis"]
     made = b.emit(op.definition, x, axis=at + (at >= p), reverse=op.attrs["reverse"])
     return (made,), (p,)

@@ -7,7 +7,7 @@ values, are carried through a tree of the body. Source: StableHLO spec, `reduce`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..core import Function, Op, Value
 from ..errors import IRTypeError
@@ -21,7 +21,7 @@ from .shape import broadcast_in_dim, reshape
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 COMBINED = Regions({"operands": REST, "inits": REST}, {"results": REST}, {"body": COMBINER})
 """The regions of reductions by a body."""
@@ -101,7 +101,7 @@ def with_tangents(body: Function) -> tuple[Function, list[int]]:
     return pairs, [i for i, a in enumerate(active) if a]
 
 
-def _batch(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     n, (_, size) = len(op.results), axis
     values, inits = COMBINED.split(op.attrs, operands)
     of_values, of_inits = COMBINED.split(op.attrs, positions)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..core import Op
 from ..errors import IRTypeError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..builder import Builder
     from ..opdef import OpDef
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 Shape = tuple[int, ...]
 
@@ -61,10 +61,16 @@ def _gathered(given: tuple[int, ...], shape: tuple[int, ...], dims: tuple[int, .
     return summed, () if order == tuple(range(len(order))) else order
 
 
-def _batch_broadcast_in_dim(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
+def position_of(positions: Positions) -> int:
+    """The batch axis of an op's only operand: rules are called for ops that have one."""
+    (position,) = positions
+    assert position is not None
+    return position
+
+
+def _batch_broadcast_in_dim(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
                             ) -> Batched:
-    (x,) = operands                             # the batch becomes the result's first dimension
-    p: int = positions[0]
+    (x,), p = operands, position_of(positions)  # the batch becomes the result's first dimension
     dims = [d + 1 for d in op.attrs["dims"]]
     dims.insert(p, 0)
     shape = (x.type.shape[p], *op.attrs["shape"])
@@ -90,8 +96,9 @@ def _transpose_reshape(b: Builder, op: Op, cotangents: Tangents, known: Tangents
     return (b.emit(reshape, cotangents[0], shape=op.operands[0].type.shape),)
 
 
-def _batch_reshape(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    (x,), (p,) = operands, positions
+def _batch_reshape(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                   ) -> Batched:
+    (x,), p = operands, position_of(positions)
     front = x if p == 0 else b.emit(transpose, x, permutation=moved(x.type.ndim, p, 0))
     shape = (front.type.shape[0], *op.attrs["shape"])
     return (b.emit(reshape, front, shape=shape),), (0,)
@@ -126,7 +133,8 @@ def _transpose_transpose(b: Builder, op: Op, cotangents: Tangents, known: Tangen
     return (b.emit(transpose, cotangents[0], permutation=inverse),)
 
 
-def _batch_transpose(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_transpose(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                     ) -> Batched:
     (x,), (p,) = operands, positions
     permutation = (p, *(d + (d >= p) for d in op.attrs["permutation"]))
     return (b.emit(transpose, x, permutation=permutation),), (0,)
@@ -149,7 +157,8 @@ def _transpose_reverse(b: Builder, op: Op, cotangents: Tangents, known: Tangents
     return (b.emit(reverse, cotangents[0], axes=op.attrs["axes"]),)
 
 
-def _batch_reverse(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_reverse(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                   ) -> Batched:
     (x,), (p,) = operands, positions
     axes = tuple(a + (a >= p) for a in op.attrs["axes"])
     return (b.emit(reverse, x, axes=axes),), (p,)

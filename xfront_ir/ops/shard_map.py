@@ -46,7 +46,17 @@ from .shape import reshape
 if TYPE_CHECKING:
     from ..builder import SplitBuilder
     from ..passes.varying import Varying
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Values, Varied, WithTangents
+    from ..rules import (
+        Attrs,
+        Axis,
+        Batched,
+        NewTangents,
+        Positions,
+        Tangents,
+        Values,
+        Varied,
+        WithTangents,
+    )
 
 Types = tuple[TensorType, ...]
 Specs = Sequence[Spec]
@@ -237,7 +247,7 @@ def _of_copies(back: Function, n: int, copies: Sequence[Any], sums: Sequence[Any
 
 # --- batches and literals -------------------------------------------------------------------
 
-def _batch(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     """Each device has the whole batch of its parts, or a part of the batch where the batch axis is
     divided over axes of the op. A name that the op binds does not name the batch inside."""
     attrs, (name, size) = op.attrs, axis

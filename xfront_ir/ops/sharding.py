@@ -21,7 +21,7 @@ from ..types import TensorType
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 
 def _checked(name: str, x: Any, sharding: Sharding) -> None:
@@ -109,7 +109,8 @@ def _transpose_sharding_constraint(b: Builder, op: Op, cotangents: Tangents, kno
     return (b.emit(sharding_constraint, cotangents[0], sharding=op.attrs["sharding"]),)
 
 
-def _batch_sharding_constraint(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
+def _batch_sharding_constraint(b: Builder, op: Op, operands: Values, positions: Positions,
+                               axis: Axis
                                ) -> Batched:
     (x,), (p,), old = operands, positions, op.attrs["sharding"]
     over = batch_axes(axis) if op.definition is sharding_constraint else ()

@@ -6,7 +6,7 @@ real part, then imaginary part. Sources: StableHLO spec, `sort`; CHLO spec, `top
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import dtypes
 from ..core import Op, Value
@@ -19,7 +19,17 @@ from .shape import iota, reshape
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values, WithTangents
+    from ..rules import (
+        Attrs,
+        Axis,
+        Batched,
+        NewTangents,
+        Positions,
+        Tangents,
+        Types,
+        Values,
+        WithTangents,
+    )
 
 
 def take_along(b: Builder, x: Value, indices: Value, dimension: int) -> Value:
@@ -63,7 +73,7 @@ def _jvp_sort(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) ->
                                  for t in tangents)
 
 
-def _batch_sort(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_sort(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     to = next(p for p in positions if p is not None)
     moved = [move_batch(b, v, p, to, axis[1]) for v, p in zip(operands, positions, strict=True)]
     dimension = op.attrs["dimension"]
@@ -95,7 +105,7 @@ def _jvp_top_k(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     return take_along(b, tangents[0], op.results[1], op.attrs["axis"]), None
 
 
-def _batch_top_k(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_top_k(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     (x,), (p,), at = operands, positions, op.attrs["axis"]
     return b.emit(top_k, x, k=op.attrs["k"], axis=at + (at >= p)), (p, p)
 

@@ -62,16 +62,16 @@ if TYPE_CHECKING:
     from ..builder import SplitBuilder
     from ..passes.varying import Varying
     from ..rules import (
-        Attrs,
-        Axis,
-        Batched,
-        NewTangents,
-        Positions,
-        Tangents,
-        Values,
-        Varied,
-        WithTangents,
-    )
+    Attrs,
+    Axis,
+    Batched,
+    NewTangents,
+    Positions,
+    Tangents,
+    Values,
+    Varied,
+    WithTangents,
+)
 
 CHECKPOINTS = 64
 """Reverse mode keeps the carries of at most this many turns."""
@@ -221,7 +221,7 @@ def _divide_loop(attrs: Any, linear: Flags) -> _Divided:
     return _Divided(known_test, ahead, side, of_consts, of_carry, read_consts, read_carry)
 
 
-def _run_ahead(emit: Callable[..., Any], b: Builder, attrs: Any, parts: _Divided, operands: Any
+def _run_ahead(emit: Callable[..., Any], b: Builder, attrs: Any, parts: _Divided, operands: Values
                ) -> tuple[list[Value], list[Value], list[Value], Value]:
     """Emit the loop of the known carries. Returns their final values, the constants and the initial
     carries that the linear side takes, and the number of turns."""
@@ -256,7 +256,7 @@ def _transpose_while(b: Builder, op: Op, cotangents: Tangents, known: Tangents) 
             *spread(of_carry, parts.of_carry))
 
 
-def _batch_while(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_while(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     attrs, size = op.attrs, axis[1]
     test, body = attrs["cond"], attrs["body"]
     cond_consts, body_consts, carry = WHILE.split(attrs, operands)
@@ -482,7 +482,8 @@ def _transpose_tangent(b: Builder, op: Op, cotangents: Tangents, known: Tangents
     return (*[None] * len(consts), *of_consts, *[None] * len(carry), *of_linear, None)
 
 
-def _batch_tangent(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_tangent(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                   ) -> Batched:
     """Lanes that have had their turns keep their tangents. They run on the carries of the first
     lane that still has turns left, where the coefficients are finite."""
     attrs, size, body = op.attrs, axis[1], op.attrs["body"]

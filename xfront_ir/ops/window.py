@@ -36,7 +36,7 @@ from .shape import broadcast_in_dim
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..rules import Attrs, Axis, Batched, NewTangents, Tangents, Types, Values
+    from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 Ints = tuple[int, ...]
 
@@ -73,7 +73,8 @@ def _batched(attrs: Any, p: int) -> dict[str, Any]:
             if name != "select" else of for name, of in attrs.items()}
 
 
-def _batch_window(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_window(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                  ) -> Batched:
     to = next(p for p in positions if p is not None)
     moved = [move_batch(b, v, p, to, axis[1]) for v, p in zip(operands, positions)]
     return (b.emit(op.definition, *moved, **_batched(op.attrs, to)),), (to,)
@@ -270,8 +271,8 @@ def _infer_by_body(types: Types, attrs: Attrs) -> Types:
     return tuple(x.with_shape(shape) for x in operands)
 
 
-def _by_places(b: Builder, body: Function, operands: Any, inits: Any, shape: Ints, attrs: Any
-               ) -> tuple[Value, ...]:
+def _by_places(b: Builder, body: Function, operands: Values, inits: Values, shape: Ints,
+               attrs: Any) -> tuple[Value, ...]:
     """The reduction place by place in the window, by ops that have derivatives and batching."""
     held = zip(*[patches(b, x, shape, attrs, init) for x, init in zip(operands, inits)])
     total = tuple(b.emit(broadcast_in_dim, init, shape=shape, dims=()) for init in inits)
@@ -290,7 +291,8 @@ def _jvp_by_body(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     return tuple(moved.get(i) for i in range(n))
 
 
-def _batch_by_body(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+def _batch_by_body(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
+                   ) -> Batched:
     n, (values, inits) = len(op.results), COMBINED.split(op.attrs, operands)
     of_values, of_inits = COMBINED.split(op.attrs, positions)
     if all(p is None for p in of_inits):
