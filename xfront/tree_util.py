@@ -12,7 +12,7 @@ import collections
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from .arrays.binding import dispatch_registry, pytree
 from .on_demand import shown as _shown
@@ -372,6 +372,11 @@ def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
     return all(_flatten(tree, is_leaf)[0])
 
 
+@overload
+def tree_reduce(function: Callable[[T, Any], T], tree: Any, initializer: T,
+                is_leaf: IsLeaf = None) -> T: ...
+@overload
+def tree_reduce(function: Callable[[T, T], T], tree: Any, *, is_leaf: IsLeaf = None) -> T: ...
 @front_door
 def tree_reduce(
     function: Callable[[Any, Any], Any],
@@ -399,12 +404,12 @@ def tree_reduce(
 
 @front_door
 def tree_reduce_associative(
-    operation: Callable[[Any, Any], Any],
+    operation: Callable[[T, T], T],
     tree: Any,
     *,
-    identity: Any = _ABSENT,
+    identity: T = _ABSENT,
     is_leaf: IsLeaf = None,
-) -> Any:
+) -> T:
     """The result of an associative operation over the leaves, in pairs, so in logarithmic depth.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from xfront_ir import ops
@@ -21,7 +21,25 @@ from .control_flow import join_captures, record_groups
 from .elementwise import neg
 from .shape import full_like
 
+T = TypeVar("T")
+Aux = TypeVar("Aux")
 
+
+@overload
+def custom_root(f: Callable[[T], T], initial_guess: T,
+                solve: Callable[[Callable[[T], T], T], T],
+                tangent_solve: Callable[[Callable[[T], T], T], T],
+                has_aux: Literal[False] = False) -> T: ...
+@overload
+def custom_root(f: Callable[[T], T], initial_guess: T,
+                solve: Callable[[Callable[[T], T], T], tuple[T, Aux]],
+                tangent_solve: Callable[[Callable[[T], T], T], T],
+                has_aux: Literal[True]) -> tuple[T, Aux]: ...
+@overload
+def custom_root(f: Callable[[T], T], initial_guess: T,
+                solve: Callable[[Callable[[T], T], T], Any],
+                tangent_solve: Callable[[Callable[[T], T], T], T],
+                has_aux: bool) -> T | tuple[T, Any]: ...
 def custom_root(f: Callable[[Any], Any], initial_guess: Any,
                 solve: Callable[[Callable[[Any], Any], Any], Any],
                 tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
@@ -83,6 +101,21 @@ def custom_root(f: Callable[[Any], Any], initial_guess: Any,
     return root(initial_guess, captured)
 
 
+@overload
+def custom_linear_solve(matvec: Callable[[T], T], b: T,
+                        solve: Callable[[Callable[[T], T], T], T],
+                        transpose_solve: Callable[[Callable[[T], T], T], T] | None = None,
+                        symmetric: bool = False, has_aux: Literal[False] = False) -> T: ...
+@overload
+def custom_linear_solve(matvec: Callable[[T], T], b: T,
+                        solve: Callable[[Callable[[T], T], T], tuple[T, Aux]],
+                        transpose_solve: Callable[[Callable[[T], T], T], Any] | None = None,
+                        symmetric: bool = False, *, has_aux: Literal[True]) -> tuple[T, Aux]: ...
+@overload
+def custom_linear_solve(matvec: Callable[[T], T], b: T,
+                        solve: Callable[[Callable[[T], T], T], Any],
+                        transpose_solve: Callable[[Callable[[T], T], T], Any] | None = None,
+                        symmetric: bool = False, *, has_aux: bool) -> T | tuple[T, Any]: ...
 def custom_linear_solve(matvec: Callable[[Any], Any], b: Any,
                         solve: Callable[[Callable[[Any], Any], Any], Any],
                         transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,

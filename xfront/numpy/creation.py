@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+import os
+from typing import IO, Any, NoReturn
 
 import numpy as np
 from xfront_ir import dtypes as ir_dtypes
@@ -560,7 +561,7 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
     return asarray(np.fromstring(string, dtype=dtype, count=count, sep=sep))
 
 
-def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+def load(file: str | os.PathLike[str] | IO[bytes], *args: Any, **kwargs: Any) -> Any:
     """The array in a file written by `save`, or the archive in a file written by `savez`.
 
     The arguments are those of `numpy.load`, which reads it. NumPy writes bfloat16 as unnamed
@@ -581,7 +582,7 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
     return asarray(found.view(bfloat16) if found.dtype == np.dtype("V2") else found)
 
 
-def fromiter(*args: Any, **kwargs: Any) -> Any:
+def fromiter(*args: object, **kwargs: object) -> NoReturn:
     """Not supported: an iterator is used up by the first trace. Write `asarray(list(it))`.
 
     >>> jnp.asarray(list(n * n for n in range(4)))
@@ -590,7 +591,7 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError("fromiter is not supported; use asarray(list(iterable))")
 
 
-def fromfile(*args: Any, **kwargs: Any) -> Any:
+def fromfile(*args: object, **kwargs: object) -> NoReturn:
     """Not supported: reading a file is not an operation. Write `asarray(numpy.fromfile(...))`.
 
     >>> import tempfile

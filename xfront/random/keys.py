@@ -22,8 +22,11 @@ from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .generators import Generator, folded, generator, key_from, split_key
 
+Implementation = str | Generator | KeyDType
+"""What names a random implementation: its name, the object itself, or the dtype of its keys."""
 
-def _tag(impl: Any) -> str:
+
+def _tag(impl: Implementation | None) -> str:
     """Short name of an implementation: fry, rbg, urbg. Raises: ValueError."""
     if impl is None:
         impl = config.jax_default_prng_impl
@@ -63,7 +66,8 @@ def _seed(seed: Any) -> Any:
 
 
 @front_door
-def key(seed: int | ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) -> Array:
+def key(seed: int | ArrayLike, *, impl: Implementation | None = None,
+        dtype: DTypeLike | None = None) -> Array:
     """A typed random key from an integer.
 
     Args:
@@ -106,7 +110,7 @@ def _either(name: str, impl: Any, dtype: Any) -> Any:
 
 
 @front_door
-def key_dtype(impl_spec: Any = None) -> KeyDType:
+def key_dtype(impl_spec: Implementation | None = None) -> KeyDType:
     """The dtype of keys of an implementation.
 
     Args:
@@ -120,7 +124,7 @@ def key_dtype(impl_spec: Any = None) -> KeyDType:
 
 
 @front_door
-def PRNGKey(seed: int | ArrayLike, *, impl: Any = None) -> Array:
+def PRNGKey(seed: int | ArrayLike, *, impl: Implementation | None = None) -> Array:
     """A raw random key from an integer: uint32 words, shape (2,) for threefry. With the
     option `jax_enable_custom_prng` the key is typed.
 
@@ -157,8 +161,8 @@ def _wrapped(words: Any, tag: str) -> Any:
 
 
 @front_door
-def wrap_key_data(key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None
-                  ) -> Array:
+def wrap_key_data(key_bits_array: ArrayLike, *, impl: Implementation | None = None,
+                  dtype: DTypeLike | None = None) -> Array:
     """Typed keys from their words, the inverse of `key_data`.
 
     Args:
@@ -173,7 +177,7 @@ def wrap_key_data(key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLi
 
 
 @front_door
-def key_impl(keys: ArrayLike) -> Any:
+def key_impl(keys: ArrayLike) -> str | Generator:
     """The `impl` with which `key` makes keys like these: a name, or the object that
     `extend.random.define_prng_impl` gave. Raises: TypeError where they are not keys.
 
