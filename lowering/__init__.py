@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from xfront_ir.core import Function
 
+from . import clients, disk_cache, dump
+from .forms.extras import ALWAYS, NOTHING, Extras, extras
+from .partitioning import Partition
+from .topologies import is_described
+
 if TYPE_CHECKING:
     from .executable import Callbacks, Executable
-    from .forms.extras import Extras
     from .forms.inspection import TakenForm
     from .module import Built
-    from .partitioning import Partition
 
 __all__ = ["LoweredModule", "as_compiled", "compile_function", "deserialize", "lower", "needed"]
 
@@ -99,9 +102,7 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
       extras: fences and forms that the platform gets beyond plain StableHLO; none if None.
     Raises: MissingRule where an op has no lowering.
     """
-    from .forms.extras import NOTHING
     from .module import build_module
-    from .partitioning import Partition
 
     partition, extras = partition or Partition(), extras or NOTHING
     name = name or function.name
@@ -112,8 +113,6 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
 
 def as_compiled(lowered: LoweredModule, effort: str = "jit", devices: int = 1) -> LoweredModule:
     """The same program with the extras that it gets when it is compiled for that many devices."""
-    from .forms.extras import extras
-
     chosen = extras(effort, lowered.platform, devices)
     return lowered if chosen == lowered.extras else lower(
         lowered.function, name=lowered.name, donated=lowered.donated, platform=lowered.platform,
@@ -122,8 +121,6 @@ def as_compiled(lowered: LoweredModule, effort: str = "jit", devices: int = 1) -
 
 def needed(platform: str) -> Extras:
     """The extras without which programs do not compile on a platform."""
-    from .forms.extras import ALWAYS, NOTHING
-
     return ALWAYS.get(platform, NOTHING)
 
 
@@ -147,17 +144,12 @@ def compile_function(function: Function, *, name: str | None = None,
       partition: how it spreads over `devices`.
     Raises: MissingRule, ValueError, and JaxRuntimeError with XLA's message.
     """
-    from . import disk_cache, dump
-    from .clients import platform_of
     from .compile import all_options, is_tiny
-    from .forms.extras import extras
-    from .partitioning import Partition
-    from .topologies import is_described
 
     partition = partition or Partition()
     places = _devices(devices, partition)
     first = places[0]
-    platform = platform_of(first)
+    platform = clients.platform_of(first)
     name = name or function.name
     chosen = extras(effort, platform, len(places), tiny=is_tiny(function))
     overrides = all_options(effort, function, platform, options, chosen)
@@ -188,9 +180,6 @@ def find(key: str, overrides: Any, devices: Sequence[Any], partition: Partition 
          ) -> Executable | None:
     """The program compiled under `key` with these XLA options; None if neither alive nor on disk.
     """
-    from . import dump
-    from .partitioning import Partition
-
     live_key = _live_key(key, devices)
     found = _LIVE.get(live_key)
     if found is None and not dump.is_on():
@@ -203,9 +192,7 @@ def find(key: str, overrides: Any, devices: Sequence[Any], partition: Partition 
 
 def _where(devices: Sequence[Any]) -> tuple[Any, ...]:
     """The part of a key that describes the devices."""
-    from .clients import device_kind
-
-    return (device_kind(devices[0]), len(devices),
+    return (clients.device_kind(devices[0]), len(devices),
             tuple(d.id for d in devices) if len(devices) > 1 else ())
 
 
@@ -224,7 +211,6 @@ def deserialize(blob: bytes, *, name: str = "main", devices: Sequence[Any] | Non
     from . import compat
     from .compile import load_serialized, normalize_options
     from .executable import Executable
-    from .partitioning import Partition
 
     partition = partition or Partition()
     devices = _devices(devices, partition)
@@ -235,8 +221,6 @@ def deserialize(blob: bytes, *, name: str = "main", devices: Sequence[Any] | Non
 
 
 def _devices(devices: Sequence[Any] | None, partition: Partition) -> tuple[Any, ...]:
-    from . import clients
-
     count = partition.num_replicas * partition.num_partitions
     found = clients.default_client().local_devices()[:count] if devices is None else devices
     if len(found) != count:
@@ -247,7 +231,7 @@ def _devices(devices: Sequence[Any] | None, partition: Partition) -> tuple[Any, 
 def _from_disk(key: str, devices: Sequence[Any], overrides: Any, partition: Partition
                ) -> Executable | None:
     """The program of that key, or None where the disk has no such program or it fails to load."""
-    from . import compat, disk_cache
+    from . import compat
     from .compile import load_serialized
     from .executable import Executable
 
@@ -270,7 +254,6 @@ def _compile(built: Built, name: str, devices: Sequence[Any], overrides: Any,
              partition: Partition, callbacks: Callbacks) -> Executable:
     from .compile import compile_module
     from .executable import DescribedExecutable, Executable, HostCallExecutable, host_calls
-    from .topologies import is_described
 
     if is_described(devices[0]):
         loaded = compile_module(built, devices[0].client, devices, overrides, partition, [])

@@ -231,9 +231,6 @@ def _register_gpu_calls(platform: str, library: str, c_api: Any) -> None:
     try:
         ext = import_module(f"jax_{plugin}_plugin.{platform}_plugin_extension")
     except ModuleNotFoundError:
-        ext = import_module(f"jax_{plugin}_plugin.rocm_plugin_extension") \
-            if platform == "rocm" else None
-    if ext is None:
         return
     import_module("jaxlib.gpu_solver").initialize_hybrid_kernels()     # the kernels of eig
     for name, made in ext.ffi_types().items():

@@ -69,6 +69,8 @@ class Variant:
 
     def serves(self, literals: tuple[Literal, ...]) -> bool:
         """Whether the program is right for these values of the literals."""
+        if not self.abstracted:
+            return literals == self.literals
         free = set(self.abstracted)
         return all(i in free or a == b
                    for i, (a, b) in enumerate(zip(literals, self.literals, strict=True)))
@@ -99,19 +101,16 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
       place: the placement of the program.
       compile_: compiles a body, whose Function may have got further parameters.
     """
-    function = body.function if type(body) is Pending else body
+    function = unpended(body)
     request = (body.request.role, body.request.details) if type(body) is Pending else None
     forward = request is None or request[0] == "vectorize"
-    shape, literals = skeleton(function, forward)  # type: ignore[arg-type]
+    shape, literals = skeleton(function, forward)
     full_key = (shape, request, key, place)
     entry = _ENTRIES.get(full_key)
     if entry is None:
         entry = _ENTRIES.setdefault(full_key, Entry(literals))
     for variant in entry.variants:
-        if not variant.abstracted:
-            if literals == variant.literals:
-                return variant.compiled, [], variant
-        elif variant.serves(literals):
+        if variant.serves(literals):
             return (variant.compiled, [constant(literals[i], place) for i in variant.abstracted],
                     variant)
     if entry.variants:
@@ -123,8 +122,7 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
     abstracted = tuple(sorted(entry.abstracted))
     chosen = body
     if abstracted:
-        general = abstract(function, abstracted)  # type: ignore[arg-type]
-        chosen = with_function(body, general)
+        chosen = with_function(body, abstract(function, abstracted))
     compiled = compile_(chosen)
     _ENTRIES[full_key] = entry                   # compiling may have emptied the table
     variant = Variant(literals, abstracted, compiled)
@@ -133,10 +131,9 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
         slots_in(function) | slots_in(simplify(forced(chosen))))  # type: ignore[arg-type]
     if slots:
         drop_with(slots, _ENTRIES.pop, full_key, None)
-        if type(compiled) is Units:              # its ops would keep the host functions alive
-            return compiled, [constant(literals[i], place) for i in abstracted], variant
-    entry.variants.insert(0, variant)
-    del entry.variants[8:]
+    if not (slots and type(compiled) is Units):  # its ops would keep the host functions alive
+        entry.variants.insert(0, variant)
+        del entry.variants[8:]
     return compiled, [constant(literals[i], place) for i in abstracted], variant
 
 

@@ -18,7 +18,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 from xfront_ir import ops
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function
+from xfront_ir.core import Function, Value
 from xfront_ir.fingerprint import fingerprint, identity, skeleton
 from xfront_ir.opdef import OpDef, Request
 from xfront_ir.passes.literals import abstract
@@ -354,11 +354,8 @@ def call_custom(custom: Ruled, args: tuple, kwargs: dict) -> Any:
 
 def with_params(function: Function, types: Sequence[TensorType]) -> Function:
     """The Function with further parameters of these types, which it does not read."""
-    b = Builder(function.name)
-    own = [b.param(v.type) for v in function.params]
-    for t in types:
-        b.param(t)
-    return b.close(b.inline(function, own), function.weak_returns)
+    return function.replace(params=(*function.params, *map(Value, types)), param_names=(),
+                            weak_params=())
 
 
 def mark_symbolic(rule: Rule, custom: Any, static: list) -> Callable[[TensorType], Any]:

@@ -293,15 +293,10 @@ class Jitted:
             leaves, tree = tree_flatten(hidden((given, named)))
         return tuple(statics), leaves, tree
 
-    def trace_structs(self, args: tuple, kwargs: dict) -> tuple[Flat, list, list]:
-        """As `trace`, where ShapeDtypeStructs may stand for arrays."""
-        from ..structs import struct_kind  # it stands on this floor
-
-        return self.trace(args, kwargs, struct_kind)
-
     def trace(self, args: tuple, kwargs: dict, kind: Callable[..., Any] = kind_of
               ) -> tuple[Flat, list, list]:
-        """The traced Function of a call, the leaves of its arguments, and which are donated.
+        """The traced Function of a call, the leaves of its arguments, and which are donated. `kind`
+        gives type and weakness of a leaf: with `struct_kind`, ShapeDtypeStructs may be among them.
 
         Raises: ValueError where a static argument is not hashable.
         """

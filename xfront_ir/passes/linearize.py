@@ -135,9 +135,8 @@ def close_split(b: SplitBuilder, fn: Function, returns: tuple[Value, ...],
     made_again = _made_again(b, set(returns))
     side = dead_code(Function(b.linear.name, b.linear.params, [*made_again, *b.linear.ops], out))
     read = {v for op in side.ops for v in op.operands}.union(side.returns)
-    taken = [(v, r) for v, r in b.residuals.items() if r in read]
     again = {op.results[0] for op in made_again}
-    taken = [(v, r) for v, r in taken if r not in again]
+    taken = [(v, r) for v, r in b.residuals.items() if r in read and r not in again]
 
     places: dict[Value, Source] = {v: ("out", i) for i, v in reversed(list(enumerate(returns)))}
     places.update({v: ("param", i) for i, v in enumerate(b.params)})
