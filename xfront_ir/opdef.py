@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar, Unpack
 
     from .core import Op
+    from .passes.requests import Transformation
     from .rules import (
         Attrs,
         Discharge,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
         Rules,
         Split,
         Strong,
-        Transformation,
         Types,
         VaryingRule,
     )

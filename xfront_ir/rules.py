@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Required, TypedDict
 if TYPE_CHECKING:
     from .builder import Builder, SplitBuilder
     from .core import Function, Op, Value
-    from .opdef import AttrKind, Marker, OpDef, Pending, Request
+    from .opdef import AttrKind, Marker, OpDef
     from .passes.varying import Names, Varying
     from .regions import Regions
     from .types import TensorType
@@ -115,41 +115,3 @@ class Rules(TypedDict, total=False):
     written: Callable[[Op], Function | None] | None
     discharge: Discharge | None
     apart: bool
-
-
-class Transformation(Protocol):
-    """Carries out requests of one kind. Its methods describe the result without carrying it out."""
-
-    def __call__(self, function: Function, request: Request, /) -> Function: ...
-
-    def pending(self, function: Function, request: Request, /) -> Pending:
-        """The pending body of this request on `function`, which may have gained parameters."""
-        ...
-
-    def types(self, function: Function, request: Request, /) -> tuple[Types, Types]:
-        """The types of the parameters and of the results."""
-        ...
-
-    def weak_returns(self, function: Function, request: Request, /) -> tuple[bool, ...]:
-        """Weakness of the results."""
-        ...
-
-    def discharged(self, function: Function, request: Request, /
-                   ) -> tuple[Pending, tuple[int, ...], tuple[int, ...]]:
-        """The request on contents in place of references; see `Pending.discharged`."""
-        ...
-
-    def own_sets(self, request: Request, sets: Sequence[Names], /) -> Sequence[Names]:
-        """Over which axes the Function's parameters vary, from the sets of the transformed
-        Function's parameters."""
-        ...
-
-    def all_sets(self, request: Request, function: Function, sets: Sequence[Names],
-                 results: Sequence[Names], /) -> tuple[Sequence[Names], Sequence[Names]]:
-        """Over which axes the transformed Function's parameters and results vary, from the sets of
-        the Function's own."""
-        ...
-
-    def binds(self, request: Request, /) -> tuple[Any, ...]:
-        """The named axes that the transformation binds."""
-        ...

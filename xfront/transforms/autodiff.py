@@ -17,6 +17,7 @@ from xfront_ir.ops.sharding import lying
 from xfront_ir.passes.inline import inline_calls
 from xfront_ir.passes.linearize import linear_transpose as linear_transpose_pass
 from xfront_ir.passes.linearize import linearize as linearize_pass
+from xfront_ir.passes.requests import GRAD, JVP
 from xfront_ir.passes.transpose import transpose as transpose_pass
 from xfront_ir.types import TensorType
 
@@ -38,7 +39,6 @@ from ..tree_util import (
     tree_unflatten,
 )
 from .flat import Arguments, Flat, as_operand, check_pair, fill, kind_of, name_of, trace_call, typed
-from .requests import GRAD, JVP
 
 if TYPE_CHECKING:
     from .signatures import (

@@ -251,9 +251,8 @@ def with_saved(function: Function, n_body: int, rule: Rule) -> Function:
         return function
     held = [function.params[n_body + i] for i in rule.saved]
     weaks = function.weak_returns or (False,) * len(function.returns)
-    return Function(function.name, function.params, function.ops, [*function.returns, *held],
-                    weak_params=function.weak_params,
-                    weak_returns=(*weaks, *[rule.captures[i].weak for i in rule.saved]))
+    return function.replace(returns=[*function.returns, *held], weak_returns=(
+        *weaks, *[rule.captures[i].weak for i in rule.saved]))
 
 
 def back_params(traced: Flat, rule: Rule, n_residuals: int, label: str) -> Function:

@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 from xfront_ir import ops
 from xfront_ir.core import Function
 from xfront_ir.opdef import Request
+from xfront_ir.passes.requests import VECTORIZE
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.sharding import DividedBatch, Sharding, Spec
 
@@ -27,7 +28,6 @@ from ..tree_util import (
     tree_unflatten,
 )
 from .flat import Flat, as_operand, kind_of, name_of, placed, positional_names, trace_call
-from .requests import VECTORIZE
 
 P = ParamSpec("P")
 R = TypeVar("R")

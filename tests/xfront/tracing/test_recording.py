@@ -23,11 +23,11 @@ import xfront.numpy as jnp
 from xfront import lax
 from xfront.tracebacks import dressed
 from xfront.tracing.trace import emit, emit_alike, scalar
-from xfront.transforms.requests import GRAD, JVP, VECTORIZE
 from xfront_ir import dtypes
 from xfront_ir.builder import Builder
 from xfront_ir.errors import IRTypeError
 from xfront_ir.opdef import REGISTRY, Request
+from xfront_ir.passes.requests import GRAD, JVP, VECTORIZE
 from xfront_ir.types import tensor
 
 KINDS = [tensor(shape, d) for d in (

@@ -9,38 +9,49 @@ request; the further ones are neither differentiated nor batched.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from xfront_ir.builder import Builder
-from xfront_ir.core import Function, Op
-from xfront_ir.opdef import Pending, Request
-from xfront_ir.passes.bodies import jvp_to, select
-from xfront_ir.passes.discharge import Written, discharge
-from xfront_ir.passes.jvp import jvp
-from xfront_ir.passes.linearize import gradient
-from xfront_ir.passes.varying import Names
-from xfront_ir.passes.vectorize import vectorize
-from xfront_ir.types import TensorType
+from ..builder import Builder
+from ..core import Function, Op
+from ..opdef import Pending, Request
+from ..regions import select
+from ..types import TensorType
+from .bodies import jvp_to
+from .discharge import Written, discharge
+from .jvp import Flags, jvp
+from .linearize import gradient
+from .varying import Names
+from .vectorize import vectorize
 
-Flags = tuple[bool, ...]
 Order = tuple[int, ...]
+Types = tuple[tuple[TensorType, ...], tuple[TensorType, ...]]
+T = TypeVar("T")
 
 
-def padded(flags: tuple, n: int, fill: Any) -> tuple:
+def padded(flags: tuple[T, ...], n: int, fill: T) -> tuple[T, ...]:
     """`flags` extended to n parameters; the further ones get `fill`."""
     return (*flags, *[fill] * (n - len(flags)))
 
 
-Types = tuple[tuple[TensorType, ...], tuple[TensorType, ...]]
-
-
 class Transformation:
-    """The base of the requests. An instance is called to carry a request out; its `types` gives the
-    types of the parameters and of the results."""
+    """The base of the requests. An instance is called to carry a request out; the other methods
+    describe the result without carrying it out."""
+
+    def __call__(self, function: Function, request: Request) -> Function:
+        """The transformed Function."""
+        raise NotImplementedError
+
+    def types(self, function: Function, request: Request) -> Types:
+        """The types of the parameters and of the results."""
+        raise NotImplementedError
+
+    def weak_returns(self, function: Function, request: Request) -> Flags:
+        """The weakness of the results."""
+        raise NotImplementedError
 
     def pending(self, function: Function, request: Request) -> Pending:
         """The body of this request on `function`."""
-        return Pending(function, request, self)  # type: ignore[arg-type]
+        return Pending(function, request, self)
 
     # The next two methods tell over which axes of a mesh parameters and results vary: those of the
     # Function itself, and those of the transformed Function.
@@ -54,7 +65,7 @@ class Transformation:
         """The axes of the transformed parameters and results, from those of the Function's."""
         return sets, results
 
-    def binds(self, request: Request) -> tuple:
+    def binds(self, request: Request) -> tuple[Any, ...]:
         """The names of the axes that the request binds."""
         return ()
 
@@ -226,12 +237,12 @@ class Vectorize(Transformation):
         """The weakness of each result; a batch is as weak as one example."""
         return function.weak_returns
 
-    def binds(self, request: Request) -> tuple:
+    def binds(self, request: Request) -> tuple[Any, ...]:
         """The names of the axes that the request binds."""
         return (request.details[1][0],)
 
 
-def batched(type: Any, position: int | None, size: int) -> Any:
+def batched(type: TensorType, position: int | None, size: int) -> TensorType:
     """The type with a batch axis at `position`."""
     if position is None:
         return type
