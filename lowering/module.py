@@ -202,11 +202,6 @@ class _Module:
             found = self.meshes[plain] = self._free(MESH)
         return found
 
-    def held(self, body: Function) -> Function | None:
-        """The private function that is called for a body; None where it is emitted in place."""
-        first = self.first.get(body)
-        return first if first in self.private else None
-
     def is_private(self, body: Function) -> bool:
         """Whether `body` is a function of its own."""
         return self.first.get(body) in self.private

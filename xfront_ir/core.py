@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
+from .fixed import Fixed
 from .types import TensorType
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ NO_ATTRS: dict[str, Any] = {}
 """The attributes of every op that has none."""
 
 
-class Function:
+class Function(Fixed):
     """A closed program: parameters, ops in order, returned values.
 
     `param_names` are what the user called the parameters (paths into trees included), for text
@@ -85,12 +86,6 @@ class Function:
     def return_types(self) -> tuple[TensorType, ...]:
         """Types of the returned values."""
         return tuple([v.type for v in self.returns])
-
-    def __copy__(self) -> Function:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
-        return self                              # it never changes
 
     def replace(self, **changes: Any) -> Function:
         """A copy with some parts changed; derived facts are not carried over."""

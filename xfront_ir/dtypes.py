@@ -17,9 +17,10 @@ import ml_dtypes
 import numpy as np
 
 from .errors import IRTypeError
+from .fixed import Fixed
 
 
-class DType:
+class DType(Fixed):
     """An element type. Kinds: bool, int, uint, float, complex, key, ref."""
 
     __slots__ = (
@@ -67,12 +68,6 @@ class DType:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (named, (self.name,))
-
-    def __copy__(self) -> DType:
-        return self
-
-    def __deepcopy__(self, memo: object) -> DType:
-        return self
 
 
 BY_NAME: dict[str, DType] = {}

@@ -20,13 +20,14 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from .errors import IRValueError
+from .fixed import Fixed
 
 Shape = tuple[int, ...]
 
 AXIS_TYPES = ("auto", "explicit", "manual")
 
 
-class _Data:
+class _Data(Fixed):
     """Equality, hash and repr by what `_key` says; nothing changes after construction."""
 
     __slots__ = ("_hash", "_text")
@@ -42,12 +43,6 @@ class _Data:
 
     def __repr__(self) -> str:
         return self._text
-
-    def __copy__(self) -> Any:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Any:
-        return self
 
 
 class MeshAxes(_Data):
@@ -120,10 +115,6 @@ class MeshAxes(_Data):
                 raise IRValueError(f"the mesh {self} has no axis {name!r}")
             found *= self.sizes[self.names.index(name)]
         return found
-
-    def type_of(self, name: str) -> str:
-        """Whether an axis is `auto`, `explicit` or `manual`."""
-        return self.types[self.names.index(name)]
 
     def of_type(self, type: str) -> tuple[str, ...]:
         """The axes of that type, in order."""

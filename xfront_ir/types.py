@@ -13,10 +13,11 @@ from typing import Any
 
 from . import dtypes
 from .dtypes import DType
+from .fixed import Fixed
 from .sharding import Shape, Sharding, Spec, explicit
 
 
-class TensorType:
+class TensorType(Fixed):
     """A shape and an element type. Made by `tensor`; two equal ones are one object."""
 
     __slots__ = ("_text", "dtype", "is_inexact", "ndim", "plain", "shape", "sharding", "size")
@@ -58,12 +59,6 @@ class TensorType:
     def __reduce__(self) -> tuple[Any, ...]:
         return (_sharded if self.sharding else tensor), (
             self.shape, self.dtype, *([self.sharding] if self.sharding else ()))
-
-    def __copy__(self) -> TensorType:
-        return self
-
-    def __deepcopy__(self, memo: object) -> TensorType:
-        return self
 
     def with_shape(self, shape: Shape) -> TensorType:
         """The type of the same elements in another shape."""
