@@ -199,16 +199,19 @@ def compile_module(built: Built, client: Any, devices: Sequence[Any], overrides:
         from .targets import refuse_missing  # only to say what is wrong
 
         refuse_missing(requirements)
-    options = compat.compile_options(partition.num_replicas, partition.num_partitions,
-                                     [d.id for d in devices], overrides)
+    options = _options(devices, overrides, partition)
     if is_described(devices[0]):
         return client.compile(built.module, compat.device_list(devices), options)
     return loaded_by(client, built.module, compat.device_list(devices), options, list(hosts))
 
 
+def _options(devices: Sequence[Any], overrides: Options, partition: Partition) -> Any:
+    return compat.compile_options(partition.num_replicas, partition.num_partitions,
+                                  [d.id for d in devices], overrides)
+
+
 def load_serialized(blob: bytes, client: Any, devices: Sequence[Any], overrides: Options,
                     partition: Partition) -> Any:
     """Load the bytes of `Executable.serialize`. Raises: JaxRuntimeError where they are not that."""
-    options = compat.compile_options(partition.num_replicas, partition.num_partitions,
-                                     [d.id for d in devices], overrides)
+    options = _options(devices, overrides, partition)
     return client.deserialize_executable(blob, compat.device_list(devices), options)

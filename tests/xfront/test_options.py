@@ -112,7 +112,7 @@ def test_refused_by_the_environment() -> None:
 
 def test_the_environment_reaches_the_cache_and_the_compiler(tmp_path: Path) -> None:
     script = ("import xfront, lowering.disk_cache as d, lowering.compile as c;"
-              "print(d.directory(), d.is_enabled(), dict(c._OF_THE_PROCESS))")
+              "print(d.directory(), d.is_enabled(), dict(c.all_of_process()))")
     env = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(tmp_path),
            "JAX_ENABLE_COMPILATION_CACHE": "0", "JAX_OPTIMIZATION_LEVEL": "O1"}
     done = subprocess.run([sys.executable, "-c", script], env=env, cwd=ROOT, capture_output=True,
