@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from xfront_ir.core import Function
 
-from . import clients, disk_cache, dump
-from .forms.extras import ALWAYS, NOTHING, Extras, extras
+from . import clients, disk_cache
 from .partitioning import Partition
 from .topologies import is_described
 
 if TYPE_CHECKING:
     from .executable import Callbacks, Executable
+    from .forms.extras import Extras
     from .forms.inspection import TakenForm
     from .module import Built
 
@@ -102,6 +102,7 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
       extras: fences and forms that the platform gets beyond plain StableHLO; none if None.
     Raises: MissingRule where an op has no lowering.
     """
+    from .forms.extras import NOTHING
     from .module import build_module
 
     partition, extras = partition or Partition(), extras or NOTHING
@@ -113,6 +114,8 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
 
 def as_compiled(lowered: LoweredModule, effort: str = "jit", devices: int = 1) -> LoweredModule:
     """The same program with the extras that it gets when it is compiled for that many devices."""
+    from .forms.extras import extras
+
     chosen = extras(effort, lowered.platform, devices)
     return lowered if chosen == lowered.extras else lower(
         lowered.function, name=lowered.name, donated=lowered.donated, platform=lowered.platform,
@@ -121,6 +124,8 @@ def as_compiled(lowered: LoweredModule, effort: str = "jit", devices: int = 1) -
 
 def needed(platform: str) -> Extras:
     """The extras without which programs do not compile on a platform."""
+    from .forms.extras import ALWAYS, NOTHING
+
     return ALWAYS.get(platform, NOTHING)
 
 
@@ -144,7 +149,9 @@ def compile_function(function: Function, *, name: str | None = None,
       partition: how it spreads over `devices`.
     Raises: MissingRule, ValueError, and JaxRuntimeError with XLA's message.
     """
+    from . import dump
     from .compile import all_options, is_tiny
+    from .forms.extras import extras
 
     partition = partition or Partition()
     places = _devices(devices, partition)
@@ -180,6 +187,8 @@ def find(key: str, overrides: Any, devices: Sequence[Any], partition: Partition 
          ) -> Executable | None:
     """The program compiled under `key` with these XLA options; None if neither alive nor on disk.
     """
+    from . import dump
+
     live_key = _live_key(key, devices)
     found = _LIVE.get(live_key)
     if found is None and not dump.is_on():
