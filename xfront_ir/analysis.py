@@ -94,9 +94,8 @@ def axis_names(fn: Function) -> frozenset[str]:
     A transformation may resolve a name and adds none, so a pending one is carried out only where
     the program reads a name at all.
     """
-    if not derived(fn, "axes_standing", _own_axes, union, standing_bodies):
-        return frozenset()
-    return derived(fn, "axes", _own_axes, union)
+    standing = derived(fn, "axes_standing", _own_axes, union, standing_bodies)
+    return derived(fn, "axes", _own_axes, union) if standing else standing
 
 
 def belongs_to_process(fn: Function) -> bool:
@@ -137,8 +136,11 @@ def _own_effects(fn: Function) -> bool:
 
 
 def _own_axes(fn: Function) -> frozenset[str]:
-    return union([frozenset(op.definition.mentions_axis(op.attrs)) for op in fn.ops
-                   if op.definition.mentions_axis is not None])
+    found: set[str] = set()
+    for op in fn.ops:
+        if op.definition.mentions_axis is not None:
+            found.update(op.definition.mentions_axis(op.attrs))
+    return frozenset(found)
 
 
 def union(parts: Iterable[frozenset[T]]) -> frozenset[T]:

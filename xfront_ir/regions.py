@@ -250,9 +250,8 @@ def rebuilt(op: Op, groups: Sequence[Sequence[Value]], functions: Sequence[Any],
 
 def with_bodies(op: Op, functions: Sequence[Any]) -> Op:
     """The op with these bodies in the order of its schema; itself where it has them already."""
-    if [one.function for one in op.definition.regions.held(op)] == functions:
-        return op
-    return Op(op.definition, op.operands, _attrs_with(op, functions), op.results, op.loc)
+    attrs = _attrs_with(op, functions)
+    return op if attrs == op.attrs else Op(op.definition, op.operands, attrs, op.results, op.loc)
 
 
 def _attrs_with(op: Op, functions: Sequence[Any]) -> dict[str, Any]:

@@ -43,7 +43,8 @@ def _forward(fn: Function) -> Function:
     ops: list[Op] = []
     changed = False
     for op in fn.ops:
-        op = renamed(op, env)
+        if env:
+            op = renamed(op, env)
         regions = op.definition.regions
         found = _around(op, read) if regions is not None and regions.free else None
         if found is None:
@@ -75,8 +76,10 @@ def _around(op: Op, read: set[Value]) -> Changed | None:
     stay, moved, before = (_of_turns if regions.is_loop else _of_bodies)(groups, read)
     if regions.is_loop:
         stay["carry"] = _needed(groups, stay, read)
-    narrowed = [returning(op, one, stay) for one in held]
-    functions = [remembered(f, "without dead code", dead_code, f) for f in narrowed]
+    functions: list[Function] = []
+    for one in held:
+        narrowed = returning(op, one, stay)
+        functions.append(remembered(narrowed, "without dead code", dead_code, narrowed))
     used = _used(groups, functions)
     if regions.is_loop:
         used["carry"] = stay["carry"]

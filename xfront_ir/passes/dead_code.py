@@ -12,7 +12,7 @@ Ops with effects stay, and so do ops whose bodies have some. Bodies themselves a
 
 from __future__ import annotations
 
-from ..core import Function, Op, bodies_of, remembered
+from ..core import Function, Op, bodies_of
 
 
 def has_effects(op: Op) -> bool:
@@ -25,7 +25,10 @@ def has_effects(op: Op) -> bool:
 
 def is_effectful(fn: Function) -> bool:
     """Whether some op of a Function has effects; derived once."""
-    return remembered(fn, "effectful", lambda: any(map(has_effects, fn.ops)))
+    found = fn.memo.get("effectful")             # asked for each op with bodies by each pass
+    if found is None:
+        found = fn.memo["effectful"] = any(map(has_effects, fn.ops))
+    return found
 
 
 def dead_code(fn: Function) -> Function:

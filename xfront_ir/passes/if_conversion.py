@@ -34,7 +34,8 @@ def if_conversion(fn: Function) -> Function:
     env: dict[Value, Value] = {}
     changed = False
     for op in fn.ops:
-        op = renamed(op, env)
+        if env:
+            op = renamed(op, env)
         if _is_choice(op) and _is_light(branches := _branches(op)):
             changed = True
             _convert(b, op, branches, env)
