@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
-from ..core import Function, Op, Value
+from ..core import Function, Op, Value, forced
 from ..errors import IRTypeError
 from ..opdef import (
     BOOL,
@@ -42,7 +42,6 @@ from ..passes.bodies import (
     Flags,
     Names,
     axis_names,
-    body_of,
     divide_checkpoint,
     join,
     jvp,
@@ -298,7 +297,7 @@ def _depend(fn: Function, batched: Sequence[bool], axis: str) -> list[bool]:
         definition = op.definition
         if definition.is_call or definition in (custom_jvp, custom_vjp, checkpoint):
             given = [v in found for v in op.operands]
-            found.update(select(op.results, _depend(body_of(op.attrs["body"]), given, axis)))
+            found.update(select(op.results, _depend(forced(op.attrs["body"]), given, axis)))
         elif not found.isdisjoint(op.operands):
             found.update(op.results)
     return [v in found for v in fn.returns]
