@@ -33,7 +33,7 @@ from ..config import (
     no_execution,
     when_compiled_otherwise,
 )
-from . import notes, pacing, watching
+from . import launching, notes, pacing, watching
 from .capacity import capacity
 from .collector import uncollected
 from .host import host_functions, slots_in
@@ -150,7 +150,7 @@ class Compiled:
 class SpreadProgram(Compiled):
     """A program on several devices: each argument and each result has its own sharding."""
 
-    __slots__ = ("ins", "outs", "paced")
+    __slots__ = ("ins", "outs", "paced", "takes_turns")
 
     place: Any
 
@@ -162,12 +162,21 @@ class SpreadProgram(Compiled):
         super().__init__(executable, kept, out_types, place)
         self.host_free &= place.is_of_one_process     # else C++ raises errors without names
         self.paced = pacing.begin(executable.devices)
+        self.takes_turns = launching.needs_turn(executable.devices)
+
+    @property
+    def fast(self) -> bool:
+        """As `Compiled.fast`; where several threads run such programs, Python begins them."""
+        return (not self.takes_turns or launching.is_free()) and super().fast
 
     def run(self, args: Sequence[Any], committed: bool = False, watched: bool = True) -> list[Any]:
         """As `Compiled.run`; where devices share few threads, it waits for every few programs."""
-        results = super().run(args, committed, watched)
-        if self.paced:
-            pacing.begun(results)
+        if not self.takes_turns:
+            return super().run(args, committed, watched)
+        with launching.turn:
+            results = super().run(args, committed, watched)
+            if self.paced:
+                pacing.begun(results)
         return results
 
     def wrap(self) -> None:

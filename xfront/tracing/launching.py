@@ -1,0 +1,89 @@
+"""Has programs on several devices begin one after another, whichever threads call them.
+
+The parts of two programs that threads begin at once reach the devices in different orders: each
+device then waits for a part that stands behind the other program's somewhere else, for ever. So
+Python begins such programs, under a lock. That would make the calls of a process with one thread
+slower, so C++ begins those of the thread that imported this module, until another thread begins
+one.
+"""
+
+# hot: benchmarks/sharding.py
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from ..arrays import binding
+
+_FIRST = object()
+_first = binding.make_state("first_thread", None, trace_key=False)
+"""Has `_FIRST` as its value in the thread that imports this module. It is part of the key by which
+C++ finds a program, so that no other thread finds what this one may run."""
+_first.set_local(_FIRST)
+_REFERENCES = sys.getrefcount(_FIRST)
+"""How many there are while that thread runs no compiled function and C++ knows none."""
+
+LONGEST = 10.0
+"""For how many seconds a thread waits for the one call that another thread may be in. Longer calls
+are traced or compiled, or wait for this thread."""
+
+_shared = False
+_turns = 0
+"""How many turns the first thread has or waits for: one in another, where a launch needs others."""
+_lock = threading.RLock()
+
+
+def needs_turn(devices: Sequence[Any]) -> bool:
+    """Whether programs on these devices begin in more than one place of this process."""
+    here = devices[0].client.process_index()
+    return sum(d.process_index == here for d in devices) > 1
+
+
+def is_free() -> bool:
+    """Whether C++ may begin programs on several devices in this thread."""
+    return not _shared and _first.value is _FIRST
+
+
+class Turn:
+    """A context in which this thread alone begins programs on several devices."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        global _turns
+        if _first.value is _FIRST:
+            _turns += 1
+            _lock.acquire()
+        else:
+            _lock.acquire()
+            if not _shared:
+                _share()
+
+    def __exit__(self, *exc: object) -> None:
+        global _turns
+        if _first.value is _FIRST:
+            _turns -= 1
+        _lock.release()
+
+
+turn = Turn()
+
+
+def _share() -> None:
+    """Have Python begin programs for the first thread too; return when C++ begins none for it.
+
+    A call that C++ runs holds a reference to the values of its key until it ends, and so does what
+    is stored by that key, which therefore is forgotten here.
+    """
+    global _shared
+    _shared = True
+    last = time.monotonic() + LONGEST
+    while True:
+        binding.clear_pjit_caches()
+        if _turns or sys.getrefcount(_FIRST) <= _REFERENCES or time.monotonic() > last:
+            return
+        time.sleep(0.001)
