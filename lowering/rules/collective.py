@@ -9,6 +9,8 @@ devices in the same way. Sources: StableHLO spec, the collective ops.
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ import numpy as np
 from lowering.context import RuleContext, rule
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
+from xfront_ir.sharding import MeshAxes
 from xfront_ir.types import I32, TensorType, scalar
 
 
@@ -29,18 +32,27 @@ def _groups(ctx: RuleContext, op: Op) -> np.ndarray:
         where = f" at {op.loc}" if op.loc is not None else ""
         raise NameError(f"unbound axis name: {', '.join(map(repr, axes))} in {op.definition.name}"
                         f"{where}; call it inside vmap(..., axis_name=...) or shard_map")
+    return _rows(mesh, axes, op.attrs["sizes"], op.attrs.get("groups"))
+
+
+@functools.lru_cache(maxsize=256)
+def _rows(mesh: MeshAxes, axes: tuple[str, ...], sizes: tuple[int, ...],
+          parts: tuple[tuple[int, ...], ...] | None) -> np.ndarray:
     places = [mesh.names.index(a) for a in axes]
     rest = [i for i in range(len(mesh.names)) if i not in places]
     numbers = np.arange(mesh.size, dtype=np.int64).reshape(mesh.sizes)
-    rows = numbers.transpose([*rest, *places]).reshape(-1, max(1, int(np.prod(op.attrs["sizes"]))))
-    parts = op.attrs.get("groups")
-    return rows if not parts else np.concatenate([rows[:, list(g)] for g in parts])
+    rows = numbers.transpose([*rest, *places]).reshape(-1, math.prod(sizes))
+    if parts:
+        rows = np.concatenate([rows[:, list(g)] for g in parts])
+    rows = np.ascontiguousarray(rows)
+    rows.flags.writeable = False
+    return rows
 
 
 def _together(ctx: RuleContext, op: Op, groups: np.ndarray) -> dict[str, Any]:
     """The attributes of a collective op over these groups of devices."""
     make: Any = ctx.ir.DenseElementsAttr.get
-    return {"replica_groups": make(np.ascontiguousarray(groups)), **_channel(ctx)}
+    return {"replica_groups": make(groups), **_channel(ctx)}
 
 
 def _channel(ctx: RuleContext) -> dict[str, Any]:
