@@ -25,6 +25,7 @@ from ..arrays.operands import (
     promote_inexact,
 )
 from ..lax import factorizations as lax
+from ..lax.implicit import custom_linear_solve
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from ..transforms.custom_jvp import custom_jvp
@@ -261,14 +262,19 @@ def eigvals(a: ArrayLike) -> Array:
 def lu_solved(factors: Tracer, order: Tracer, b: Tracer, trans: int = 0) -> Tracer:
     """X with A X = b (trans 0), A^T X = b (1) or A^H X = b (2), from A's factors; same batches."""
     if trans == 0:
-        b = as_tracer(take_along_axis(b, expand_dims(order, -1), -2))
+        b = _rows(b, order)
         b = as_tracer(lax.triangular_solve(factors, b, left_side=True, lower=True,
                                            unit_diagonal=True))
         return as_tracer(lax.triangular_solve(factors, b, left_side=True))
     how: dict[str, bool] = {"left_side": True, "transpose_a": True, "conjugate_a": trans == 2}
     b = as_tracer(lax.triangular_solve(factors, b, **how))
     b = as_tracer(lax.triangular_solve(factors, b, lower=True, unit_diagonal=True, **how))
-    return as_tracer(take_along_axis(b, expand_dims(argsort(order), -1), -2))
+    return _rows(b, argsort(order))
+
+
+def _rows(x: Tracer, order: Any) -> Tracer:
+    """The rows of matrices in the order of a permutation."""
+    return as_tracer(take_along_axis(x, expand_dims(order, -1), -2, mode="promise_in_bounds"))
 
 
 def one_batch(name: str, x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
@@ -303,9 +309,11 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     if vector:
         b = expand_dims(b, -1)
     factors, _, order = [as_tracer(v) for v in lax.lu(a)]
-    lead = broadcast_shapes("solve", (a.shape[:-2], b.shape[:-2]))
-    factors, b = one_batch("solve", factors, as_tracer(b))
-    made = lu_solved(factors, broadcast_to(order, (*lead, a.shape[-1])), b)
+    a, b = one_batch("solve", as_tracer(a), as_tracer(b))
+    factors, order = broadcast_to(factors, a.shape), broadcast_to(order, a.shape[:-1])
+    made = custom_linear_solve(lambda x: exact_matmul(a, x), b,    # its slope needs no slope of lu
+                               lambda _, y: lu_solved(factors, order, y),
+                               lambda _, y: lu_solved(factors, order, y, 1))
     return shaped(made, made.shape[:-1]) if vector else made
 
 
