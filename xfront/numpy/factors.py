@@ -30,7 +30,7 @@ from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from ..transforms.custom_jvp import custom_jvp
 from .arithmetic import absolute, add, divide, multiply, sign, square, subtract
-from .complexes import conj
+from .complexes import conj, real
 from .contractions import exact_matmul
 from .creation import astype, zeros_like
 from .diagonals import diagonal
@@ -545,8 +545,23 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
             raise NotImplementedError("slogdet: method='qr' only takes real matrices, got "
                                       f"{x.value.type}; use method='lu'")
         return SlogdetResult(*_slogdet_qr(x))
+    return SlogdetResult(*_slogdet_lu(x))
+
+
+@custom_jvp
+def _slogdet_lu(x: Any) -> Any:
     values, parity = _factored(x)
-    return SlogdetResult(multiply(parity, prod(sign(values), -1)), sum(log(absolute(values)), -1))
+    return multiply(parity, prod(sign(values), -1)), sum(log(absolute(values)), -1)
+
+
+@_slogdet_lu.defjvp
+def _slogdet_lu_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    turn, size = _slogdet_lu(x)                  # the trace of X^-1 X' is the slope of log(det X)
+    moved = sum(diagonal(solve(x, t), axis1=-2, axis2=-1), -1)
+    if not x.value.type.dtype.is_complex:
+        return (turn, size), (zeros_like(turn), moved)
+    return (turn, size), (multiply(turn, subtract(moved, real(moved))), real(moved))
 
 
 @custom_jvp
