@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from xfront_ir.core import Function
@@ -226,7 +227,7 @@ def deserialize(blob: bytes, *, name: str = "main", devices: Sequence[Any] | Non
     overrides = normalize_options(options)
     compat.meet(requirements)
     loaded = load_serialized(blob, devices[0].client, devices, overrides, partition)
-    return Executable(loaded, name, devices, overrides, partition, requirements)
+    return Executable(loaded, name, devices, overrides, partition, requirements, lambda: blob)
 
 
 def _devices(devices: Sequence[Any] | None, partition: Partition) -> tuple[Any, ...]:
@@ -253,10 +254,18 @@ def _from_disk(key: str, devices: Sequence[Any], overrides: Any, partition: Part
         if not compat.meet(requirements):
             return None
         loaded = load_serialized(blob, devices[0].client, devices, overrides, partition)
-        return Executable(loaded, str(header["name"]), devices, overrides, partition, requirements)
+        return Executable(loaded, str(header["name"]), devices, overrides, partition, requirements,
+                          partial(_bytes_on_disk, key))
     except (KeyError, TypeError, compat.RuntimeFailure):
         disk_cache.forget(key)
         return None
+
+
+def _bytes_on_disk(key: str) -> bytes | None:
+    from . import disk_cache
+
+    entry = disk_cache.load(key)
+    return entry and entry[1]
 
 
 def _compile(built: Built, name: str, devices: Sequence[Any], overrides: Any,

@@ -28,20 +28,22 @@ class Executable:
     """A compiled program without host calls.
 
     `loaded` is jaxlib's LoadedExecutable, which the C++ dispatcher runs by itself; `key` is the key
-    by which `lowering.find` finds the program, None where it is not cached.
+    by which `lowering.find` finds the program, None where it is not cached. `source()` gives the
+    bytes from which it was loaded, and is None where it was compiled.
     """
 
     __slots__ = ("__weakref__", "_execute", "devices", "key", "loaded", "name", "overrides",
-                 "partition", "requirements")
+                 "partition", "requirements", "source")
 
     has_callbacks = False
     has_ordered_effects = False
 
     def __init__(self, loaded: Any, name: str, devices: Sequence[Any], overrides: Options,
-                 partition: Partition, requirements: Sequence[str] = ()) -> None:
+                 partition: Partition, requirements: Sequence[str] = (),
+                 source: Callable[[], bytes | None] | None = None) -> None:
         self.loaded, self.name, self.devices = loaded, name, tuple(devices)
         self.overrides, self.partition = overrides, partition
-        self.requirements = tuple(requirements)
+        self.requirements, self.source = tuple(requirements), source
         self.key: str | None = None
         self._execute = loaded.execute_sharded
 
@@ -63,8 +65,17 @@ class Executable:
         return compat.optimized_hlo(self.loaded)
 
     def serialize(self) -> bytes:
-        """The executable as bytes; `lowering.deserialize` loads it on a device of the same kind."""
-        return self.loaded.client.serialize_executable(self.loaded)
+        """The executable as bytes; `lowering.deserialize` loads it on a device of the same kind.
+
+        Raises: RuntimeError where it came from the cache on disk, which has lost it.
+        """
+        if self.source is None:
+            return self.loaded.client.serialize_executable(self.loaded)
+        found = self.source()                    # jaxlib writes no code of what it has loaded
+        if found is None:
+            raise RuntimeError(f"{self.name} was loaded from the cache on disk, which no longer "
+                               "has it: call xfront.clear_caches() and compile it again")
+        return found
 
 
 class DescribedExecutable(Executable):
@@ -77,7 +88,7 @@ class DescribedExecutable(Executable):
                  partition: Partition, requirements: Sequence[str] = ()) -> None:
         self.loaded, self.name, self.devices = compiled, name, tuple(devices)
         self.overrides, self.partition = overrides, partition
-        self.requirements = tuple(requirements)
+        self.requirements, self.source = tuple(requirements), None
         self.key = None
 
     def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:

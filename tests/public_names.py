@@ -20,7 +20,6 @@ _LATER = "not here yet"
 _MODULES = {
     "export": f"{_LATER}: programs are kept by `jit(f).lower(x).compile()`, and their text by "
               "`as_text()`",
-    "experimental.serialize_executable": f"{_LATER}: programs are kept on disk by themselves",
 }
 """Modules that are absent whole."""
 

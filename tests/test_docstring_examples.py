@@ -27,9 +27,10 @@ PACKAGES = (
     "example_libraries.optimizers", "example_libraries.stax", "experimental",
     "experimental.checkify", "experimental.hijax", "experimental.jet", "experimental.layout",
     "experimental.mesh_utils", "experimental.multihost_utils", "experimental.ode",
-    "experimental.pjit", "experimental.rnn", "experimental.shard_map", "experimental.sparse",
-    "experimental.sparse.linalg", "experimental.topologies", "ffi", "monitoring", "profiler", "ref",
-    "sharding", "stages", "test_util",
+    "experimental.pjit", "experimental.rnn", "experimental.serialize_executable",
+    "experimental.shard_map", "experimental.sparse", "experimental.sparse.linalg",
+    "experimental.topologies", "ffi", "monitoring", "profiler", "ref", "sharding", "stages",
+    "test_util",
 )  # fmt: skip
 DISTRIBUTIONS = (
     "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon", "gamma",

@@ -47,7 +47,8 @@ FLOORS = {
 FLOORS_OF_XFRONT = (
     # jaxlib, tracebacks, and what needs nothing else
     ("absent", "arrays", "arrays.abstract", "arrays.beside", "arrays.binding", "arrays.caller",
-     "arrays.promotion", "docstrings", "flags", "logs", "on_demand", "option_table", "tracebacks"),
+     "arrays.promotion", "containers", "docstrings", "flags", "logs", "on_demand", "option_table",
+     "tracebacks"),
     # options, dtypes, trees, errors
     ("config", "dimension_numbers", "dtypes", "errors", "tree_errors", "tree_registry",
      "tree_util"),
@@ -56,7 +57,7 @@ FLOORS_OF_XFRONT = (
     # tracing: traces, programs, front doors of eager functions, where they run
     ("arrays.dispatch", "arrays.operands", "arrays.placement", "arrays.rows", "devices", "naming",
      "sharding", "tracing"),
-    ("flatten_util", "primitives", "stages", "structs", "transforms"),
+    ("flatten_util", "primitives", "signature", "stages", "structs", "transforms"),
     ("lax",),
     # numpy, and what of lax and of the transformations is written in it
     ("lax.at_indices", "lax.exchange", "lax.linalg", "lax.matrix_functions", "lax.ragged", "numpy",

@@ -29,6 +29,7 @@ from .arrays.placement import Placement, Promised, commitment, placement_of
 from .arrays.refs import Ref
 from .on_demand import above
 from .on_demand import shown as _shown
+from .signature import ArgInfo, Signature, signature_of
 from .structs import ShapeDtypeStruct, shape_struct, struct_kind
 from .tracebacks import front_door, front_door_of
 from .tracing.collector import uncollected
@@ -244,26 +245,6 @@ def _empty_like(x: Any) -> Any:
 
 # --- the stages of jit ------------------------------------------------------------------------
 
-class ArgInfo:
-    """The type of an argument of a stage, and whether it is donated.
-
-    >>> lowered = xfront.jit(jnp.add, donate_argnums=0).lower(1.0, 2.0)
-    >>> [info.donated for info in lowered.args_info[0]]
-    [True, False]
-    """
-
-    __slots__ = ("aval", "donated")
-
-    def __init__(self, aval: Any, donated: bool) -> None:
-        self.aval, self.donated = aval, donated
-
-    shape = property(lambda self: self.aval.shape)
-    dtype = property(lambda self: self.aval.dtype)
-
-    def __repr__(self) -> str:
-        return f"ArgInfo({self.aval}, donated={self.donated})"
-
-
 class Traced:
     """A jitted function traced for a signature.
 
@@ -274,32 +255,18 @@ class Traced:
     def __init__(self, jitted: Any, flat: Flat, leaves: list, donated: list[bool], tree: Any
                  ) -> None:
         self._jitted, self._flat, self._leaves, self._donated = jitted, flat, leaves, donated
-        self.in_tree, self.out_tree = tree, flat.out_tree
-        self.fun_name = jitted.name
+        self._tree = tree                        # as divided by jit, with None for static ones
+        self.out_tree, self.fun_name = flat.out_tree, jitted.name
+
+    @functools.cached_property
+    def signature(self) -> Signature:
+        """Types and structure of arguments and result."""
+        return signature_of(self._jitted, self._flat, self._tree, self._donated)
 
     @property
-    def args_info(self) -> Any:
-        """The tree (args, kwargs) of `ArgInfo`s, without static arguments."""
-        function = self.ir
-        n = len(function.params) - len(self._flat.captures)
-        infos = [ArgInfo(shape_struct(v.type, w).aval, d) for v, w, d in
-                 zip(function.params[:n], function.weak_params, self._donated, strict=False)]
-        args, kwargs = tree_unflatten(self.in_tree, infos)
-        statics = {i % len(args) for i in self._jitted.options.static_argnums
-                   if -len(args) <= i < len(args)}
-        names = self._jitted.options.static_argnames
-        return (tuple([a for i, a in enumerate(args) if i not in statics]),
-                {k: a for k, a in kwargs.items() if k not in names})
-
-    @property
-    def in_avals(self) -> Any:
-        """The tree (args, kwargs) of types, without static arguments."""
-        return tree_map(lambda info: info.aval, self.args_info)
-
-    @property
-    def donate_argnums(self) -> tuple[int, ...]:
-        """Positions of the donated leaves."""
-        return tuple([i for i, d in enumerate(self._donated) if d])
+    def in_tree(self) -> Any:
+        """The structure of (args, kwargs), without static arguments."""
+        return self.signature.in_tree
 
     @property
     def ir(self) -> Function:
@@ -316,11 +283,6 @@ class Traced:
     def out_info(self) -> Any:
         """The result's tree with `ShapeDtypeStruct` leaves."""
         return shapes_of(self._flat)
-
-    @property
-    def out_avals(self) -> Any:
-        """The result's tree of types."""
-        return tree_map(lambda struct: struct.aval, self.out_info)
 
     def as_text(self) -> str:
         """The text of the IR."""
@@ -360,28 +322,7 @@ def asked_platform(platforms: Sequence[str] | None) -> str | None:
     return names.pop()
 
 
-class _AfterTraced:
-    """What the later stages know from the first."""
-
-    _traced: Traced
-
-    @property
-    def args_info(self) -> Any:
-        """The tree (args, kwargs) of `ArgInfo`s, without static arguments."""
-        return self._traced.args_info
-
-    @property
-    def in_avals(self) -> Any:
-        """The tree (args, kwargs) of types, without static arguments."""
-        return self._traced.in_avals
-
-    @property
-    def donate_argnums(self) -> tuple[int, ...]:
-        """Positions of the donated leaves."""
-        return self._traced.donate_argnums
-
-
-class Lowered(_AfterTraced):
+class Lowered:
     """A jitted function lowered to StableHLO for a signature.
 
     >>> lowered = xfront.jit(lambda x: 2 * x).lower(jnp.ones(3))
@@ -389,12 +330,27 @@ class Lowered(_AfterTraced):
     ((3,), True)
     """
 
+    @property
+    def args_info(self) -> Any:
+        """The tree (args, kwargs) of `ArgInfo`s."""
+        return self._traced.signature.args_info
+
+    @property
+    def in_avals(self) -> Any:
+        """The tree (args, kwargs) of types."""
+        return tree_map(lambda info: info.aval, self.args_info)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """Positions of the donated leaves."""
+        return tuple([i for i, d in enumerate(self._traced._donated) if d])
+
     @uncollected
     def __init__(self, traced: Traced, platform: str | None = None, plain: bool = False) -> None:
         self._traced = traced
         flat = traced._flat
         self._place, self._committed = traced._jitted.placement(
-            flat, [promised(x) for x in traced._leaves], lambda: traced.in_tree)
+            flat, [promised(x) for x in traced._leaves], lambda: traced._tree)
         n = len(flat.function.params) - len(flat.captures)
         function = captures_first(simplify(flat.function), n)
         self._whole = function
@@ -415,8 +371,12 @@ class Lowered(_AfterTraced):
             function, name=traced.fun_name, donated=donated, platform=wanted, partition=partition,
             extras=None if plain else lowering.needed(wanted))
         self._stage = "lowered" if plain else "compiled"
-        self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
-        self.out_info = traced.out_info
+        self.out_tree, self.out_info = traced.out_tree, traced.out_info
+
+    @property
+    def in_tree(self) -> Any:
+        """The structure of (args, kwargs), without static arguments."""
+        return self._traced.in_tree
 
     def as_text(self, dialect: str | None = None, *, stage: str | None = None,
                 debug_info: bool = False) -> str:
@@ -506,7 +466,7 @@ class Lowered(_AfterTraced):
         if topology is None and wanted != home:
             raise NotImplementedError(f"compile: the program was lowered for {wanted}, but its "
                                       f"devices belong to {home}; lower it for {home}")
-        return Compiled(self, compiler_options or {}, place)
+        return Compiled.of(self, compiler_options or {}, place)
 
 
 def there(place: Any, topology: str) -> Any:
@@ -531,7 +491,7 @@ def promised(x: Any) -> Any:
     return as_operand(x) if sharding is None else Promised(x.aval, sharding)
 
 
-class Compiled(_AfterTraced):
+class Compiled:
     """A jitted function compiled for one signature and device. It is called with arguments of that
     signature that lie on that device or are uncommitted.
 
@@ -540,25 +500,30 @@ class Compiled(_AfterTraced):
     Array([2., 4., 6.], dtype=float32)
     """
 
-    def __init__(self, lowered: Lowered, compiler_options: dict[str, Any], place: Any) -> None:
+    def __init__(self, program: Program, signature: Signature, place: Any, committed: bool, *,
+                 out_info: Any = None) -> None:
+        self._program, self._signature = program, signature
+        self._place, self._committed = place, committed
+        self.in_tree, self.out_tree = signature.in_tree, signature.out_tree
+        self.out_info = signature.out_info if out_info is None else out_info
+        self._called = binding.make_pjit(signature.name, lambda *a, **k: self._miss(*a, **k)[0],
+                                         self._miss, global_cache_key="compiled")
+
+    @classmethod
+    def of(cls, lowered: Lowered, compiler_options: dict[str, Any], place: Any) -> Compiled:
+        """A lowered function compiled for a placement. Raises: as `Lowered.compile`."""
         traced = lowered._traced
         flat, options = traced._flat, traced._jitted.options
-        self._place, self._committed = place, lowered._committed
         n = len(flat.function.params) - len(flat.captures)
         shift = len(flat.captures)
         donated = tuple([i + shift for i, d in enumerate(traced._donated) if d])
         chosen = {**dict(options.compiler_options), **compiler_options}
-        compiled = compile_body(flat.function, name=traced.fun_name, place=self._place,
+        compiled = compile_body(flat.function, name=traced.fun_name, place=place,
                                 effort=options.effort, donated=donated,
                                 options=tuple(sorted(chosen.items())),
                                 keep_unused=options.keep_unused, n_explicit=n)
-        self._program = Program(compiled, flat.captures, flat.out_tree, flat.function, True)
-        self._traced = traced
-        self._kinds = [(v.type, w) for v, w in zip(flat.function.params[:n],
-                                                   flat.function.weak_params, strict=False)]
-        self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
-        self._called = binding.make_pjit(traced.fun_name, lambda *a, **k: self._miss(*a, **k)[0],
-                                         self._miss, global_cache_key="compiled")
+        program = Program(compiled, flat.captures, flat.out_tree, flat.function, True)
+        return cls(program, traced.signature, place, lowered._committed, out_info=traced.out_info)
 
     @front_door
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -571,7 +536,7 @@ class Compiled(_AfterTraced):
         """
         try:
             made = self._called(*args, **kwargs)
-            if len(self._place.devices) > 1 and any(self._traced._donated):
+            if len(self._place.devices) > 1 and any(self._signature.donated):
                 forget_donated((args, kwargs))
             return made
         except (RuntimeError, ValueError):
@@ -580,20 +545,20 @@ class Compiled(_AfterTraced):
 
     def _miss(self, *args: Any, **kwargs: Any) -> tuple:
         """Run a call with arguments that C++ has not seen; C++ calls this method."""
-        name = self._traced.fun_name
+        name = self._signature.name
         if is_described(self._place.devices[0]):
             self._program.compiled.executable.execute([], [])      # raises: it cannot run here
-        leaves, tree = tree_flatten(self._with_statics(args, kwargs))
+        leaves, tree = tree_flatten((args, kwargs))
         if any(type(x) is Tracer for x in leaves):
             raise TypeError(f"{name} is compiled, so it cannot be transformed or traced. Call the "
                             "function that was lowered instead, or its jit.")
         if tree != self.in_tree:
             raise TypeError(f"{name} was compiled for arguments of structure {self.in_tree}, but "
                             f"was called with {tree}")
-        for i, (x, (t, _)) in enumerate(zip(leaves, self._kinds, strict=True)):
+        for i, (x, (t, _)) in enumerate(zip(leaves, self._signature.kinds, strict=True)):
             given, _ = kind_of(name, x)
             if given is not t:
-                path = self._names(args, len(leaves))[i]
+                path = self._signature.names[i]
                 raise TypeError(f"Argument types differ from the types for which this computation "
                                 f"was compiled: {path} was {t}, got {given}")
         operands = [as_operand(x) for x in leaves]
@@ -603,11 +568,11 @@ class Compiled(_AfterTraced):
     def _refuse_elsewhere(self, leaves: list) -> None:
         """Raise the ValueError that names the arguments committed to another device."""
         required = self._program.compiled.shardings_of_arguments(len(leaves))
-        elsewhere = [(i, there) for i, x in enumerate(leaves) if self._reads(i)
+        elsewhere = [(i, there) for i, x in enumerate(leaves) if self._signature.read[i]
                      and (there := commitment(x)) is not None
                      and not self._is_here(there, required[i], len(x.shape))]
         if elsewhere:
-            names = self._names((), len(leaves))
+            names = self._signature.names
             listed = "\n".join([
                 f"Argument {names[i]} with shape {leaves[i].aval.str_short()}:\n"
                 f"  Passed sharding: {there}\n  Required sharding: {required[i]}"
@@ -625,25 +590,21 @@ class Compiled(_AfterTraced):
                     and placement_of(there) is self._place)
         return required.is_equivalent_to(there, ndim)
 
-    def _reads(self, i: int) -> bool:
-        """Whether the executable takes leaf i."""
-        return self._traced._jitted.options.keep_unused or self._traced._flat.read()[i]
-
     @property
     def input_shardings(self) -> Any:
         """The tree (args, kwargs) of the shardings of arguments; None for unused arguments.
 
         Static arguments are left out.
         """
-        info = self.args_info
-        required = self._program.compiled.shardings_of_arguments(len(self._kinds))
-        places = iter([s if self._reads(i) else None for i, s in enumerate(required)])
-        return tree_map(lambda _: next(places), info)
+        read = self._signature.read
+        required = self._program.compiled.shardings_of_arguments(len(read))
+        return tree_unflatten(self.in_tree, [s if r else None
+                                             for s, r in zip(required, read, strict=True)])
 
     @property
     def input_formats(self) -> Any:
         """The tree (args, kwargs) of layouts and shardings of arguments; see `input_shardings`."""
-        kinds = iter(self._kinds)
+        kinds = iter(self._signature.kinds)
 
         def format_(place: Any) -> Any:
             kind, _ = next(kinds)
@@ -659,35 +620,14 @@ class Compiled(_AfterTraced):
             compiled.out_shardings, compiled.out_types, strict=True)])
 
     @property
-    def out_info(self) -> Any:
-        """The result's tree of `ShapeDtypeStruct`s with their shardings."""
-        return tree_map(lambda struct, sharding: struct.update(sharding=sharding),
-                        self._traced.out_info, self.output_shardings)
-
-    @property
     def output_shardings(self) -> Any:
         """The result's tree of shardings."""
         return tree_unflatten(self.out_tree, self._program.compiled.out_shardings)
 
-    def _names(self, args: tuple, n: int) -> list[str]:
-        return self._traced._jitted.param_names(args, self.in_tree, n)
-
     def _refuse_consumed(self, args: tuple, kwargs: dict) -> None:
-        leaves, tree = tree_flatten(self._with_statics(args, kwargs))
+        leaves, tree = tree_flatten((args, kwargs))
         if tree == self.in_tree:
-            refuse_consumed(self._traced.fun_name, leaves, self._names(args, len(leaves)))
-
-    def _with_statics(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
-        """The arguments as they were traced, with None in place of static ones."""
-        positional, named = self.in_tree.children()
-        given = list(args)
-        n = len(positional.children())
-        statics = self._traced._jitted.options.static_argnums
-        for i in sorted({i % n for i in statics if -n <= i < n}):
-            given.insert(i, None)
-        held = {k: None for k in self._traced._jitted.options.static_argnames
-                if k in (named.node_data()[1] or ())}
-        return given, {**kwargs, **held}
+            refuse_consumed(self._signature.name, leaves, self._signature.names)
 
     def as_text(self) -> str:
         """The text of the HLO after optimisation."""
@@ -751,7 +691,7 @@ def attach(compiled: Any, jitted: Any, forget: Callable[[], None]) -> None:
     """
     @front_door
     def trace(*args: Any, **kwargs: Any) -> Traced:
-        flat, leaves, donated = jitted.trace(args, kwargs, struct_kind)
+        flat, leaves, donated = jitted.trace_structs(args, kwargs)
         _, _, tree = jitted.divide(args, kwargs)
         return Traced(jitted, flat, leaves, donated, tree)
 

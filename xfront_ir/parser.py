@@ -105,6 +105,29 @@ def parse(text: str | bytes, bindings: Mapping[str, Any] | None = None) -> Funct
         parser.fail(f"the text is too large to be read ({type(error).__name__})")
 
 
+def parse_type(text: str) -> TensorType:
+    """The type that `repr` of a type spells. Raises: ParseError for any other text."""
+    return _alone(text, _Parser.type)
+
+
+def parse_sharding(text: str) -> Sharding:
+    """The sharding that `repr` of a sharding spells. Raises: ParseError for any other text."""
+    return _alone(text, _Parser.sharding)
+
+
+def parse_mesh(text: str) -> MeshAxes:
+    """The axes that `repr` of the axes of a mesh spells. Raises: ParseError for any other text."""
+    return _alone(text, _Parser.mesh)
+
+
+def _alone(text: str, read: Callable[[_Parser], T]) -> T:
+    parser = _Parser(text, {})
+    found = read(parser)
+    if parser.kind != "end":
+        parser.expected("the end of the text")
+    return found
+
+
 def _decoded(data: bytes) -> str:
     try:
         return data.decode("utf-8")

@@ -210,8 +210,8 @@ class Program:
 
     __slots__ = ("compiled", "constants", "function", "located", "out_tree")
 
-    def __init__(self, compiled: Any, constants: Sequence[Any], out_tree: Any, function: Function,
-                 located: bool = False) -> None:
+    def __init__(self, compiled: Any, constants: Sequence[Any], out_tree: Any,
+                 function: Function | None, located: bool = False) -> None:
         self.compiled, self.out_tree = compiled, out_tree
         self.constants = compiled.placed(constants)
         self.function, self.located = function, located
@@ -228,6 +228,8 @@ class Program:
     def watched(self, leaves: Sequence[Any], committed: bool) -> list[Any]:
         """The flat results, after the checks that options ask for."""
         function = self.function
+        if function is None:                     # read from bytes: it has no ops to look at
+            return self.compiled.run([*self.constants, *leaves], committed)
         n = len(function.params) - len(leaves)   # constants behind those are literals
         return watched_run(function.name, function, [*leaves, *self.constants[:n]], self.located,
                             lambda: self.compiled.run([*self.constants, *leaves], committed))
