@@ -192,3 +192,63 @@ def unoptimized_hlo(module: Any) -> Any:
     """The XlaComputation of an MLIR module as XLA receives it."""
     return _jax.mlir.mlir_module_to_xla_computation(
         str(module), use_tuple_args=False, return_tuple=False)
+
+
+# --- portable artifacts -------------------------------------------------------------------
+
+def portable_artifact(module: Any) -> bytes:
+    """The bytes of an MLIR module for other versions of jaxlib: the StableHLO of twelve weeks ago.
+
+    Raises: NotImplementedError where the module holds what that version does not have.
+    """
+    from jaxlib.mlir._mlir_libs import _stablehlo  # type: ignore[attr-defined]
+
+    asked = _stablehlo.StablehloCompatibilityRequirement.WEEK_12
+    version = _stablehlo.get_version_from_compatibility_requirement(asked)
+    try:
+        return _jax.mlir.serialize_portable_artifact(module, version)
+    except (ValueError, RuntimeFailure) as e:
+        raise NotImplementedError(f"the program cannot be written as StableHLO {version}, the "
+                                  f"version for artifacts: {e}") from None
+
+
+def read_artifact(data: bytes, context: Any) -> Any:
+    """The MLIR module of an artifact.
+
+    Raises: ValueError where the bytes are none, or of a version of StableHLO that this jaxlib does
+      not read.
+    """
+    from jaxlib.mlir._mlir_libs import _stablehlo  # type: ignore[attr-defined]
+
+    latest = _stablehlo.get_current_version()
+    refused = (f"jaxlib {JAXLIB_VERSION}, which reads StableHLO up to {latest}, cannot read the "
+               "program")
+    mark, _, rest = data[:40].partition(b"StableHLO_v")
+    if not mark.startswith(b"ML\xefR") or not rest:      # MLIR would read other bytes as text
+        raise ValueError(f"{refused}: it does not begin as an artifact does")
+    written = rest.partition(b"\0")[0].decode(errors="replace")
+    if _numbers(written) > _numbers(latest):
+        raise ValueError(f"{refused}, which is StableHLO {written}: export it with an earlier "
+                         "jaxlib, or read it with a later one")
+    try:
+        return _stablehlo.deserialize_portable_artifact(context, data)
+    except Exception as e:
+        raise ValueError(f"{refused}: {str(e)[:500]}") from None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple([int(n) for n in version.split(".") if n.isdigit()])
+
+
+def unknown_location() -> Any:
+    """MLIR's location of nothing, in the active context."""
+    from jaxlib.mlir import ir
+
+    return ir.Location.unknown()
+
+
+def walk_on() -> Any:
+    """What a visitor of MLIR operations returns to go on."""
+    from jaxlib.mlir import ir
+
+    return ir.WalkResult.ADVANCE

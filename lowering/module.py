@@ -25,6 +25,7 @@ from xfront_ir.analysis import axis_names
 from xfront_ir.core import Function, Op, bodies_of
 from xfront_ir.errors import IRValueError
 from xfront_ir.fingerprint import fingerprint
+from xfront_ir.literal import Literal
 from xfront_ir.ops.control import call
 from xfront_ir.sharding import MeshAxes
 from xfront_ir.types import TensorType
@@ -97,6 +98,8 @@ class _Module:
         self.queue: list[Function] = []
         self.fences: dict[TensorType, str] = {}
         self.meshes: dict[MeshAxes, str] = {}
+        self.artifacts: dict[Any, tuple[str, Any]] = {}
+        self.at_end: Any = None
         self.partition = Partition()
         self.first: dict[Function, Function] = {}
         self._analyse(function)
@@ -116,6 +119,7 @@ class _Module:
         top["mhlo.num_partitions"] = ctx.i32(partition.num_partitions)
         top["mhlo.num_replicas"] = ctx.i32(partition.num_replicas)
         self.partition, at_end = partition, ir.InsertionPoint(module.body)
+        self.at_end = at_end
         self._function(at_end, "main", self.function, _param_attrs(
             ctx, self.function, donated, partition), _result_attrs(ctx, self.function, partition))
         done = 0
@@ -200,6 +204,18 @@ class _Module:
                 raise IRValueError(f"a program for {self.partition.num_partitions} devices holds "
                                    f"the mesh {mesh} of {plain.size}")
             found = self.meshes[plain] = self._free(MESH)
+        return found
+
+    def exported(self, artifact: Literal, index: int, several: bool) -> tuple[str, Any]:
+        """The symbol of an exported program for the platform with that index in its artifact, and
+        the type of its function; the first call copies its functions into the module."""
+        found = self.artifacts.get((artifact, index))
+        if found is None:
+            from .artifacts import merged  # few programs call exported ones
+
+            found = self.artifacts[artifact, index] = merged(
+                artifact.array.tobytes(), index, several, self.at_end, self._free,
+                self.ctx.require)
         return found
 
     def is_private(self, body: Function) -> bool:

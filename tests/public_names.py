@@ -18,8 +18,6 @@ PAGE = Path(__file__).parents[1] / "docs" / "absent.md"
 
 _LATER = "not here yet"
 _MODULES = {
-    "export": f"{_LATER}: programs are kept by `jit(f).lower(x).compile()`, and their text by "
-              "`as_text()`",
 }
 """Modules that are absent whole."""
 

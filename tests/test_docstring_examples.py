@@ -29,7 +29,7 @@ PACKAGES = (
     "experimental.mesh_utils", "experimental.multihost_utils", "experimental.ode",
     "experimental.pjit", "experimental.rnn", "experimental.serialize_executable",
     "experimental.shard_map", "experimental.sparse", "experimental.sparse.linalg",
-    "experimental.topologies", "ffi", "monitoring", "profiler", "ref", "sharding", "stages",
+    "experimental.topologies", "export", "ffi", "monitoring", "profiler", "ref", "sharding", "stages",
     "test_util",
 )  # fmt: skip
 DISTRIBUTIONS = (

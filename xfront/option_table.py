@@ -14,7 +14,7 @@ NO_TRANSFERS = "arrays move between processes by programs, as XLA's collectives 
 NO_ENCRYPTION = "what processes say to one another is not encrypted here: keep it in one network"
 NO_MESHES = "there are no meshes here: arrays are on one device"
 NO_PALLAS = "there is no Pallas here"
-NO_EXPORT = "there is no export here"
+NO_EXPORT = "exported programs have one calling convention and one format; xfront.export says which"
 NO_JAX2TF = "there is no jax2tf here"
 
 REFUSED: dict[str, tuple[Any, str]] = {

@@ -1,0 +1,222 @@
+"""Portable artifacts: programs as versioned StableHLO, which other processes merge into theirs.
+
+An artifact for one platform is the module of the program. For several it is one module, whose
+`main` takes the index of the platform before the arguments:
+
+    func public @main(%index, %x) { case %index { call @p0.main(%x) } { call @p1.main(%x) } }
+    func private @p0.main(%x) { ... }      and what it calls, @p0.…
+    func private @p1.main(%x) { ... }      left out where a platform's module equals an earlier one
+
+`merged` copies the functions of one platform into a module that calls the program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xfront_ir.core import Function
+
+from . import compat
+from .context import mlir_context
+from .forms.extras import ALWAYS, NOTHING
+from .module import MAX_PRIVATE_DEPTH, build_module, symbol_text
+
+STABLE = re.compile(
+    r"lapack_[sdcz][a-z]+_ffi|cusolver_(potrf|getrf|geqrf|orgqr|ormqr|syevd|gesvdj?|sytrd)_ffi|"
+    r"cusparse_gtsv2_ffi|cu_lu_pivots_to_permutation|ApproxTopK|Qr|Eigh|LuDecomposition|"
+    r"ProductOfElementaryHouseholderReflectors")
+"""Names of kernels that stay what they are in later versions of jaxlib and of the platforms."""
+
+MAX_CHAIN = 2 * MAX_PRIVATE_DEPTH
+"""The longest chain of private functions in an artifact; several hundred end XLA's compiler."""
+
+
+def write(function: Function, name: str, platforms: Sequence[str]) -> tuple[bytes, set[str]]:
+    """The artifact of a Function for platforms, and the names of the kernels that it calls.
+
+    It holds the plain StableHLO, without locations, and forms only where a platform's compiler
+    needs them.
+
+    Raises: MissingRule where an op has no lowering for a platform; NotImplementedError where the
+      program holds what no artifact can, or calls exported programs too deep.
+    """
+    built = [build_module(function, name=name, platform=p, extras=ALWAYS.get(p, NOTHING))
+             for p in platforms]
+    module = built[0].module
+    with module.context, built[0].module.operation.location:
+        if len(built) > 1:
+            module = _of_platforms([b.module for b in built], name)
+        kernels: set[str] = set()
+        unknown = compat.unknown_location()
+
+        def visit(op: Any) -> Any:
+            op.location = unknown
+            kernels.update(_kernel(op))
+            return compat.walk_on()
+
+        module.operation.walk(visit)
+        if (chain := _longest_chain(module)) > MAX_CHAIN:
+            raise NotImplementedError(f"{name} has a chain of {chain} functions that call one "
+                                      f"another, exported ones included; at most {MAX_CHAIN} can "
+                                      "be exported")
+        return compat.portable_artifact(module), kernels
+
+
+def text(data: bytes) -> str:
+    """The StableHLO of an artifact. Raises: ValueError where the bytes are none, or of a version
+    of StableHLO that this jaxlib does not read."""
+    return str(_read(data))
+
+
+def check(data: bytes) -> None:
+    """Refuse bytes that are no artifact. Raises: ValueError."""
+    _read(data)
+
+
+def _read(data: bytes) -> Any:
+    mlir = mlir_context()
+    with mlir.context, mlir.unknown:
+        return compat.read_artifact(data, mlir.context)
+
+
+def merged(data: bytes, index: int, several: bool, at: Any, free: Callable[[str], str],
+           require: Callable[[str], None]) -> tuple[str, Any]:
+    """Copy the functions of an artifact into another module.
+
+    Args:
+      data: the artifact.
+      index: of the platform in it; several: whether it has more than one.
+      at: insertion point in the other module, whose context is active.
+      free: gives a symbol that the other module does not have yet.
+      require: called with what the process must set up for the kernels that the program calls.
+    Returns: the symbol of its entry, and the type of that function.
+    Raises: ValueError where the bytes are no artifact for so many platforms.
+    """
+    from jaxlib.mlir import ir  # with the first lowering
+
+    module = compat.read_artifact(data, at.block.owner.context)
+    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op
+                 for op in module.body.operations if op.operation.name == "func.func"}
+    try:
+        entry = _entry(functions["main"], index) if several else "main"
+        type_ = ir.TypeAttr(functions[entry].attributes["function_type"]).value
+    except (KeyError, IndexError, ValueError, AttributeError):
+        raise ValueError("an exported program is malformed: it has no function for platform "
+                         f"number {index}") from None
+    prefix = entry.rpartition("main")[0]
+    names = {}
+    for name in functions:
+        if name.startswith(prefix) and not (several and name == "main"):
+            made = free("call_exported" if name == entry else symbol_text(name[len(prefix):]))
+            while made in functions:
+                made = free(made)
+            names[name] = made
+    for name, made in names.items():
+        ir.SymbolTable.replace_all_symbol_uses(name, made, module.operation)
+    for name, made in names.items():
+        op = functions[name].operation
+        op.attributes["sym_name"] = ir.StringAttr.get(made)
+        op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        for held in ("arg_attrs", "res_attrs"):
+            if held in op.attributes:
+                del op.attributes[held]
+
+        def visit(inside: Any) -> Any:
+            for kernel in _kernel(inside):
+                if kernel.startswith("lapack_"):
+                    require("lapack")
+            return compat.walk_on()
+
+        op.walk(visit)
+        op.clone(at)
+    return names[entry], type_
+
+
+def _kernel(op: Any) -> list[str]:
+    """The name of the kernel that an op calls, if it is such a call."""
+    return [op.attributes["call_target_name"].value] if op.name == "stablehlo.custom_call" else []
+
+
+# --- several platforms --------------------------------------------------------------------
+
+def _of_platforms(modules: Sequence[Any], name: str) -> Any:
+    """One module with the functions of several, and the `main` that chooses by its first argument.
+    """
+    from jaxlib.mlir import ir
+
+    whole = ir.Module.create()
+    at = ir.InsertionPoint(whole.body)
+    top = whole.operation.attributes
+    for key in ("mhlo.num_partitions", "mhlo.num_replicas", "sym_name"):
+        top[key] = modules[0].operation.attributes[key]
+    texts = [str(m) for m in modules]
+    entries: list[str] = []
+    type_: Any = None
+    for i, module in enumerate(modules):
+        if texts.index(texts[i]) < i:
+            entries.append(entries[texts.index(texts[i])])
+            continue
+        names = [ir.StringAttr(op.attributes["sym_name"]).value for op in module.body.operations]
+        for old in names:
+            ir.SymbolTable.replace_all_symbol_uses(old, f"p{i}.{old}", module.operation)
+        for op, old in zip(module.body.operations, names, strict=True):
+            op.operation.attributes["sym_name"] = ir.StringAttr.get(f"p{i}.{old}")
+            op.operation.attributes["sym_visibility"] = ir.StringAttr.get("private")
+            if old == "main":
+                type_ = ir.FunctionType(op.operation.attributes["function_type"].value)
+            op.operation.clone(at)
+        entries.append(f"p{i}.main")
+    _choosing(ir, ir.InsertionPoint(whole.body), type_, entries)
+    return whole
+
+
+def _choosing(ir: Any, at: Any, type_: Any, entries: Sequence[str]) -> None:
+    """The function `main` that calls one of `entries`."""
+    index = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
+    ins, outs = [index, *type_.inputs], list(type_.results)
+    made = ir.Operation.create("func.func", regions=1, ip=at, attributes={
+        "sym_name": ir.StringAttr.get("main"), "sym_visibility": ir.StringAttr.get("public"),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(ins, outs))})
+    block = made.regions[0].blocks.append(*ins)
+    inside = ir.InsertionPoint(block)
+    choice = ir.Operation.create("stablehlo.case", results=outs, operands=[block.arguments[0]],
+                                 regions=len(entries), ip=inside)
+    for region, entry in zip(choice.regions, entries, strict=True):
+        to = ir.InsertionPoint(region.blocks.append())
+        called = ir.Operation.create(
+            "func.call", results=outs, operands=list(block.arguments)[1:], ip=to,
+            attributes={"callee": ir.FlatSymbolRefAttr.get(entry)})
+        ir.Operation.create("stablehlo.return", operands=list(called.results), ip=to)
+    ir.Operation.create("func.return", operands=list(choice.results), ip=inside)
+
+
+def _entry(main: Any, index: int) -> str:
+    """The function that `main` calls for the platform with this index."""
+    choice = main.operation.regions[0].blocks[0].operations[0]
+    call = choice.operation.regions[index].blocks[0].operations[0]
+    return call.operation.attributes["callee"].value
+
+
+def _longest_chain(module: Any) -> int:
+    """The most functions of a module that call one another in a row."""
+    called: dict[str, set[str]] = {}
+    for op in module.body.operations:
+        found: set[str] = set()
+
+        def visit(inside: Any, found: set[str] = found) -> Any:
+            if inside.name == "func.call":
+                found.add(inside.attributes["callee"].value)
+            return compat.walk_on()
+
+        op.operation.walk(visit)
+        called[op.attributes["sym_name"].value] = found
+    height: dict[str, int] = {}
+
+    def of(name: str) -> int:
+        if name not in height:
+            height[name] = 1 + max((of(n) for n in called[name]), default=0)
+        return height[name]
+
+    return max(map(of, called))
