@@ -184,6 +184,19 @@ class IndexBroadcastError(IndexError, ValueError):
     """
 
 
+class InconclusiveDimensionOperation(Exception):  # noqa: N818 - the name that users catch
+    """A comparison of symbolic dimensions that is true for some of their values and false for
+    others, or the use of one as a number.
+
+    >>> a, = xfront.export.symbolic_shape("a")
+    >>> try:
+    ...     a > 3
+    ... except xfront.errors.InconclusiveDimensionOperation:
+    ...     print("it depends")
+    it depends
+    """
+
+
 class JaxprTypeError(TypeError):
     """A program of the IR is not well typed."""
 
@@ -195,6 +208,7 @@ class InconclusiveDimensionOperation(Exception):
 __all__ = [
     "BroadcastError",
     "ConcretizationTypeError",
+    "InconclusiveDimensionOperation",
     "InconclusiveDimensionOperation",
     "IndexBroadcastError",
     "JAXIndexError",

@@ -34,8 +34,9 @@ from ..tracing.programs import bind
 from ..tracing.tracer import Tracer
 from ..transforms.autodiff import vjp
 from ..transforms.flat import trace_call
-from ..tree_util import tree_structure
+from ..tree_util import tree_leaves, tree_structure
 from .checks import DisabledSafetyCheck
+from .dimensions import symbolic_in
 from .exported import Exported, aval_of, of_one_device, type_of
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -86,6 +87,11 @@ def export(fun_jit: Wrapped, *, platforms: Sequence[str] | None = None,
 
     @front_door
     def exporting(*args: Any, **kwargs: Any) -> Exported:
+        shapes = [getattr(x, "shape", ()) for x in tree_leaves((args, kwargs))]
+        if symbolic := symbolic_in(shapes):
+            raise NotImplementedError(
+                f"export: the dimension '{symbolic[0]}' of an argument is symbolic, but shapes are "
+                "ints while a function is traced here; export it once for each shape")
         traced = fun_jit.trace(*args, **kwargs)
         if not isinstance(traced, Traced):
             raise ValueError("Function to be exported must be the result of `jit` but is: "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import core as _core
+from ...errors import InconclusiveDimensionOperation
 from ...primitives import Primitive
 from . import primitives
 
@@ -24,4 +25,4 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *dunders, *dir(_core)})
 
 
-__all__ = ["Primitive", "primitives"]
+__all__ = ["InconclusiveDimensionOperation", "Primitive", "primitives"]
