@@ -55,7 +55,6 @@ SKETCHES = {"lax.custom_root", "lax.with_sharding_constraint", ".make_array_from
 of all tests after it."""
 
 WITHOUT = {
-    "errors.InconclusiveDimensionOperation": "raised by `export`, with symbolic dimensions",
     "errors.JaxprTypeError": "raised for programs that libraries write",
     "experimental.hijax.AvalMutableQDD": "of types that are refused where they are used",
     "experimental.hijax.AvalQDD": "of types that are refused where they are used",

@@ -177,7 +177,7 @@ def blocks(text: str, language: str) -> list[str]:
     return [block for name, block in found if name == language]
 
 
-@pytest.mark.parametrize("page", ["programs", "refs"])
+@pytest.mark.parametrize("page", ["export", "programs", "refs"])
 def test_code_of_a_page_runs(page: str) -> None:
     """The blocks of a page, one after another, with the assertions in them."""
     text = (ROOT / "docs" / f"{page}.md").read_text()
@@ -186,6 +186,15 @@ def test_code_of_a_page_runs(page: str) -> None:
         exec(compile(source, page, "exec"), names)
     if page == "programs":
         assert str(names["closed"]) == blocks(text, "")[0].strip()
+
+
+def test_leave_the_process_trains_on_in_another_one() -> None:
+    written, read = run("leave_the_process.py").splitlines()
+    losses = [float(x) for x in re.findall(r"loss ([0-9.]+)|, and ([0-9.]+)", read)[0] if x]
+    first = float(written.rpartition(" ")[2])
+    after = float(re.findall(r"and ([0-9.]+) after", read)[0])
+    assert written.startswith("written: model for cpu, tpu, cuda")
+    assert losses[0] == first and after < first < 0.02
 
 
 def test_own_operations_inverts_and_fits() -> None:

@@ -48,7 +48,7 @@ _ABSENT = {
     "cur_sublevel": "traces have levels of their own",
     "thread_local_state": "ask take_current_trace() or trace_state_clean()",
     "TraceTag": "traces are told apart by identity",
-    "InconclusiveDimensionOperation": "dimensions are ints while tracing",
+    "InconclusiveDimensionOperation": "write xfront.errors.InconclusiveDimensionOperation",
     "AbstractToken": "effects are ordered by their place in programs, not by tokens",
     "Token": "effects are ordered by their place in programs, not by tokens",
     "CallPrimitive": "calls of functions are recorded as jit_p",

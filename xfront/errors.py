@@ -184,7 +184,11 @@ class IndexBroadcastError(IndexError, ValueError):
     """
 
 
-class InconclusiveDimensionOperation(Exception):  # noqa: N818 - the name that users catch
+class JaxprTypeError(TypeError):
+    """A program of the IR is not well typed."""
+
+
+class InconclusiveDimensionOperation(Exception):
     """A comparison of symbolic dimensions that is true for some of their values and false for
     others, or the use of one as a number.
 
@@ -197,18 +201,9 @@ class InconclusiveDimensionOperation(Exception):  # noqa: N818 - the name that u
     """
 
 
-class JaxprTypeError(TypeError):
-    """A program of the IR is not well typed."""
-
-
-class InconclusiveDimensionOperation(Exception):
-    """A question about symbolic dimensions that their constraints do not answer."""
-
-
 __all__ = [
     "BroadcastError",
     "ConcretizationTypeError",
-    "InconclusiveDimensionOperation",
     "InconclusiveDimensionOperation",
     "IndexBroadcastError",
     "JAXIndexError",

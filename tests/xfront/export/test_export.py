@@ -263,7 +263,7 @@ def test_wrong_calls_are_refused() -> None:
             read.call(*args, **kwargs)
         if kind is ValueError:
             with pytest.raises(kind, match=match):
-                jax.jit(lambda a, k: read.call(*a, **k))(args, kwargs)  # noqa: B023
+                jax.jit(lambda a, k: read.call(*a, **k))(args, kwargs)
 
 
 def test_what_belongs_to_the_process_is_refused() -> None:
