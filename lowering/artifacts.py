@@ -7,21 +7,21 @@ An artifact for one platform is the module of the program. For several it is one
     func private @p0.main(%x) { ... }      and what it calls, @p0.…
     func private @p1.main(%x) { ... }      left out where a platform's module equals an earlier one
 
-`merged` copies the functions of one platform into a module that calls the program.
+`merging.py` copies the functions of one platform into a module that calls the program.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from xfront_ir.core import Function
 
 from . import compat
-from .context import mlir_context
 from .forms.extras import ALWAYS, NOTHING
-from .module import MAX_PRIVATE_DEPTH, build_module, symbol_text
+from .merging import kernel_of
+from .module import MAX_PRIVATE_DEPTH, build_module
 
 STABLE = re.compile(
     r"lapack_[sdcz][a-z]+_ffi|cusolver_(potrf|getrf|geqrf|orgqr|ormqr|syevd|gesvdj?|sytrd)_ffi|"
@@ -53,7 +53,7 @@ def write(function: Function, name: str, platforms: Sequence[str]) -> tuple[byte
 
         def visit(op: Any) -> Any:
             op.location = unknown
-            kernels.update(_kernel(op))
+            kernels.update(kernel_of(op))
             return compat.walk_on()
 
         module.operation.walk(visit)
@@ -62,81 +62,6 @@ def write(function: Function, name: str, platforms: Sequence[str]) -> tuple[byte
                                       f"another, exported ones included; at most {MAX_CHAIN} can "
                                       "be exported")
         return compat.portable_artifact(module), kernels
-
-
-def text(data: bytes) -> str:
-    """The StableHLO of an artifact. Raises: ValueError where the bytes are none, or of a version
-    of StableHLO that this jaxlib does not read."""
-    return str(_read(data))
-
-
-def check(data: bytes) -> None:
-    """Refuse bytes that are no artifact. Raises: ValueError."""
-    _read(data)
-
-
-def _read(data: bytes) -> Any:
-    mlir = mlir_context()
-    with mlir.context, mlir.unknown:
-        return compat.read_artifact(data, mlir.context)
-
-
-def merged(data: bytes, index: int, several: bool, at: Any, free: Callable[[str], str],
-           require: Callable[[str], None]) -> tuple[str, Any]:
-    """Copy the functions of an artifact into another module.
-
-    Args:
-      data: the artifact.
-      index: of the platform in it; several: whether it has more than one.
-      at: insertion point in the other module, whose context is active.
-      free: gives a symbol that the other module does not have yet.
-      require: called with what the process must set up for the kernels that the program calls.
-    Returns: the symbol of its entry, and the type of that function.
-    Raises: ValueError where the bytes are no artifact for so many platforms.
-    """
-    from jaxlib.mlir import ir  # with the first lowering
-
-    module = compat.read_artifact(data, at.block.owner.context)
-    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op
-                 for op in module.body.operations if op.operation.name == "func.func"}
-    try:
-        entry = _entry(functions["main"], index) if several else "main"
-        type_ = ir.TypeAttr(functions[entry].attributes["function_type"]).value
-    except (KeyError, IndexError, ValueError, AttributeError):
-        raise ValueError("an exported program is malformed: it has no function for platform "
-                         f"number {index}") from None
-    prefix = entry.rpartition("main")[0]
-    names = {}
-    for name in functions:
-        if name.startswith(prefix) and not (several and name == "main"):
-            made = free("call_exported" if name == entry else symbol_text(name[len(prefix):]))
-            while made in functions:
-                made = free(made)
-            names[name] = made
-    for name, made in names.items():
-        ir.SymbolTable.replace_all_symbol_uses(name, made, module.operation)
-    for name, made in names.items():
-        op = functions[name].operation
-        op.attributes["sym_name"] = ir.StringAttr.get(made)
-        op.attributes["sym_visibility"] = ir.StringAttr.get("private")
-        for held in ("arg_attrs", "res_attrs"):
-            if held in op.attributes:
-                del op.attributes[held]
-
-        def visit(inside: Any) -> Any:
-            for kernel in _kernel(inside):
-                if kernel.startswith("lapack_"):
-                    require("lapack")
-            return compat.walk_on()
-
-        op.walk(visit)
-        op.clone(at)
-    return names[entry], type_
-
-
-def _kernel(op: Any) -> list[str]:
-    """The name of the kernel that an op calls, if it is such a call."""
-    return [op.attributes["call_target_name"].value] if op.name == "stablehlo.custom_call" else []
 
 
 # --- several platforms --------------------------------------------------------------------
@@ -190,13 +115,6 @@ def _choosing(ir: Any, at: Any, type_: Any, entries: Sequence[str]) -> None:
             attributes={"callee": ir.FlatSymbolRefAttr.get(entry)})
         ir.Operation.create("stablehlo.return", operands=list(called.results), ip=to)
     ir.Operation.create("func.return", operands=list(choice.results), ip=inside)
-
-
-def _entry(main: Any, index: int) -> str:
-    """The function that `main` calls for the platform with this index."""
-    choice = main.operation.regions[0].blocks[0].operations[0]
-    call = choice.operation.regions[index].blocks[0].operations[0]
-    return call.operation.attributes["callee"].value
 
 
 def _longest_chain(module: Any) -> int:

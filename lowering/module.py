@@ -211,7 +211,7 @@ class _Module:
         the type of its function; the first call copies its functions into the module."""
         found = self.artifacts.get((artifact, index))
         if found is None:
-            from .artifacts import merged  # few programs call exported ones
+            from .merging import merged  # few programs call exported ones
 
             found = self.artifacts[artifact, index] = merged(
                 artifact.array.tobytes(), index, several, self.at_end, self._free,

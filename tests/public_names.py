@@ -17,10 +17,6 @@ RECORDED = Path(__file__).parent / "recorded" / "public_names.json"
 PAGE = Path(__file__).parents[1] / "docs" / "absent.md"
 
 _LATER = "not here yet"
-_MODULES = {
-}
-"""Modules that are absent whole."""
-
 _HELPER = "a helper of the module's own, seen because it has no `__all__`"
 _RULES = "operations are defined in the IR, with all their rules; registries take none from outside"
 _ONE_BIT = "jaxlib has no arrays of it on any platform here; JAX makes bools"
@@ -151,9 +147,6 @@ def missing() -> dict[str, str]:
     neither the module nor ABSENT gives one."""
     found: dict[str, str] = {}
     for module, names in json.loads(RECORDED.read_text()).items():
-        if module in _MODULES:
-            found |= dict.fromkeys([f"{module}.{name}" for name in names], _MODULES[module])
-            continue
         held = importlib.import_module(f"xfront.{module}".rstrip("."))
         for name, parameters in names.items():
             whole = f"{module}.{name}".lstrip(".")

@@ -29,8 +29,8 @@ PACKAGES = (
     "experimental.mesh_utils", "experimental.multihost_utils", "experimental.ode",
     "experimental.pjit", "experimental.rnn", "experimental.serialize_executable",
     "experimental.shard_map", "experimental.sparse", "experimental.sparse.linalg",
-    "experimental.topologies", "export", "ffi", "monitoring", "profiler", "ref", "sharding", "stages",
-    "test_util",
+    "experimental.topologies", "export", "ffi", "monitoring", "profiler", "ref", "sharding",
+    "stages", "test_util",
 )  # fmt: skip
 DISTRIBUTIONS = (
     "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon", "gamma",

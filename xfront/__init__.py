@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         dlpack,
         example_libraries,
         experimental,
+        export,
         extend,
         ffi,
         flatten_util,
@@ -154,7 +155,8 @@ if TYPE_CHECKING:
         "disable_jit", "distributed", "dlpack", "ds", "dtypes", "effects_barrier", "empty_ref",
         "enable_checks",
         "enable_custom_prng", "enable_x64", "ensure_compile_time_eval", "errors", "eval_shape",
-        "example_libraries", "experimental", "explain_cache_misses", "extend", "fence", "ffi",
+        "example_libraries", "experimental", "explain_cache_misses", "export", "extend", "fence",
+        "ffi",
         "flatten_util", "float0", "free_ref", "freeze", "from_ir", "fwd_and_bwd", "grad", "hessian",
         "host_count", "host_id", "host_ids", "image", "install_as_jax", "interpreters",
         "jacfwd", "jacobian", "jacrev", "jit", "jvp", "lax", "legacy_prng_key",
@@ -206,10 +208,10 @@ _FAMILIES = {
 
 _SUBMODULES = (
     "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "debug",
-    "distributed", "dlpack", "dtypes", "errors", "example_libraries", "experimental", "extend",
-    "ffi", "flatten_util", "image", "interpreters", "lax", "monitoring", "nn", "numpy", "ops",
-    "profiler", "random", "ref", "scipy", "sharding", "stages", "test_util", "tree", "tree_util",
-    "typing",
+    "distributed", "dlpack", "dtypes", "errors", "example_libraries", "experimental", "export",
+    "extend", "ffi", "flatten_util", "image", "interpreters", "lax", "monitoring", "nn", "numpy",
+    "ops", "profiler", "random", "ref", "scipy", "sharding", "stages", "test_util", "tree",
+    "tree_util", "typing",
 )
 
 _names, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES, _SUBMODULES)

@@ -192,7 +192,8 @@ class InconclusiveDimensionOperation(Exception):
     """A comparison of symbolic dimensions that is true for some of their values and false for
     others, or the use of one as a number.
 
-    >>> a, = xfront.export.symbolic_shape("a")
+    >>> from xfront import export
+    >>> a, = export.symbolic_shape("a")
     >>> try:
     ...     a > 3
     ... except xfront.errors.InconclusiveDimensionOperation:

@@ -107,6 +107,12 @@ def deserialize_and_load(serialized: bytes, in_tree: Any, out_tree: Any,
     Raises: TypeError where the arguments are of another type; ValueError where the bytes are
       damaged, where another version of jaxlib, platform, kind of device or CPU made them, or where
       trees or devices do not fit; RuntimeError where the backend cannot be used.
+
+    >>> from xfront.experimental import serialize_executable
+    >>> compiled = xfront.jit(lambda x: x + 1).lower(jnp.ones(2)).compile()
+    >>> code, in_tree, out_tree = serialize_executable.serialize(compiled)
+    >>> serialize_executable.deserialize_and_load(code, in_tree, out_tree)(jnp.zeros(2))
+    Array([1., 1.], dtype=float32)
     """
     header, blobs = BYTES.read(serialized)
     for name, tree in (("in_tree", in_tree), ("out_tree", out_tree)):

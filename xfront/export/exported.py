@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from lowering import artifacts
+from lowering import merging
 from xfront_ir import dtypes as ir_dtypes
 from xfront_ir import ops
 from xfront_ir.errors import IRError
@@ -24,6 +24,7 @@ from ..arrays import binding
 from ..arrays.keys import key_dtype
 from ..containers import Container
 from ..dtypes import float0
+from ..sharding.mesh import AbstractMesh, Mesh
 from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..transforms.custom_vjp import custom_vjp
@@ -120,15 +121,20 @@ class Exported:
         if not serialized:
             raise NotImplementedError("Exported.mlir_module: serialized must be True; the program "
                                       "is held as bytes alone")
-        return artifacts.text(self.mlir_module_serialized)
+        return merging.text(self.mlir_module_serialized)
 
     def in_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
-        """None for each argument: programs are of one device, so none is divided over `mesh`."""
-        return (None,) * len(self.in_avals)
+        """None for each argument: programs are of one device, so none is divided over `mesh`.
+
+        Raises: TypeError where `mesh` is no mesh.
+        """
+        _check_mesh(mesh)
+        return self._in_named_shardings
 
     def out_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
         """None for each leaf of the result, as for `in_shardings_jax`."""
-        return (None,) * len(self.out_avals)
+        _check_mesh(mesh)
+        return self._out_named_shardings
 
     # --- derivatives ----------------------------------------------------------------------
 
@@ -273,6 +279,12 @@ def of_one_device(name: str, in_tree: PyTreeDef, in_avals: Sequence[Aval], out_t
                     tuple(kept), len(platforms) > 1, get_vjp)
 
 
+def _check_mesh(mesh: Any) -> None:
+    if not isinstance(mesh, (Mesh, AbstractMesh)):
+        raise TypeError(f"Exported: mesh must be a Mesh or an AbstractMesh, got {mesh!r} of type "
+                        f"{type(mesh).__name__}")
+
+
 def _written(avals: Sequence[Aval]) -> list[Any]:
     return [["float0" if a.dtype == float0 else type_of(a).dtype.name, a.shape, a.weak_type]
             for a in avals]
@@ -323,7 +335,7 @@ def _read(header: dict[str, Any], blobs: list[bytes]) -> Exported:
                          blobs[0], kept, get_vjp, version)
 
 
-def _stored(blob: bytes, exported: Exported) -> Exported:
+def _stored(blob: bytes, _: Exported) -> Exported:
     return deserialize(blob)
 
 

@@ -10,6 +10,7 @@ import pytest
 import xfront as jax
 import xfront.numpy as jnp
 from tests.device_checks import report
+from xfront import export
 from xfront.experimental.serialize_executable import deserialize_and_load, serialize
 from xfront.sharding import AxisType, NamedSharding, PartitionSpec
 
@@ -89,6 +90,29 @@ def check_a_program_of_more_devices_than_there_are() -> None:
         deserialize_and_load(far, *trees)
     loaded = deserialize_and_load(far, *trees, execution_devices=jax.devices())
     np.testing.assert_array_equal(loaded(x), np.arange(8.0) * 2)
+
+
+def check_exported_programs_are_divided_by_the_programs_that_call_them() -> None:
+    """They are of one device, and XLA divides them as the rest; `shard_map` calls them by parts."""
+    f = jax.jit(lambda x: (jnp.sin(x) * 2, x.sum()))
+    read = export.deserialize(export.export(f)(jnp.ones(8)).serialize(vjp_order=1))
+    part = export.export(f)(jnp.ones(2))
+    for kind in (AxisType.Auto, AxisType.Explicit):
+        place = rows(kind)
+        x = jax.device_put(jnp.arange(8.0), place)
+        for made, wanted in zip(jax.jit(read.call)(x), f(np.arange(8.0)), strict=True):
+            np.testing.assert_allclose(made, wanted, rtol=1e-6)
+            assert len(made.sharding.device_set) == 4
+        np.testing.assert_allclose(jax.grad(lambda v: read.call(v)[0].sum())(x), 2 * np.cos(x),
+                                   rtol=1e-6)
+        by_parts = jax.shard_map(lambda v: part.call(v)[0], mesh=place.mesh,
+                                 in_specs=PartitionSpec("i"), out_specs=PartitionSpec("i"))
+        np.testing.assert_allclose(by_parts(x), f(np.arange(8.0))[0], rtol=1e-6)
+        for g, args in ((f, (x,)), (jax.jit(lambda y, x=x: x + y), (1.0,))):
+            with pytest.raises(NotImplementedError, match="exported for one device only"):
+                export.export(g)(*args)
+    third = jax.devices()[2]
+    assert read.call(jax.device_put(jnp.ones(8), third))[0].devices() == {third}
 
 
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
