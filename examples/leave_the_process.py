@@ -53,14 +53,16 @@ def first(path: Path) -> None:
     params, loss = train(lambda p: jnp.mean((model(p, x) - y) ** 2), params, 200)
     exported = export.export(jax.jit(model), platforms=("cpu", "tpu", "cuda"))(params, x)
     path.write_bytes(exported.serialize(vjp_order=1))
-    np.savez(path.with_suffix(".npz"), **{k: np.asarray(v) for k, v in params.items()})
+    with path.with_suffix(".npz").open("wb") as file:
+        np.savez(file, *[np.asarray(v) for v in jax.tree.leaves(params)])
     print(f"written: {exported.fun_name} for {', '.join(exported.platforms)}, loss {loss:.4f}")
 
 
 def second(path: Path) -> None:
     """Read the program and train its parameters further; `model` above is not used."""
     read = export.deserialize(path.read_bytes())
-    params = {k: jnp.asarray(v) for k, v in np.load(path.with_suffix(".npz")).items()}
+    leaves = [jnp.asarray(v) for v in np.load(path.with_suffix(".npz")).values()]
+    (params, _), _ = jax.tree.unflatten(read.in_tree, [*leaves, None])
     x, y = points()
     loss = lambda p: jnp.mean((read.call(p, x) - y) ** 2)
     before = float(loss(params))
