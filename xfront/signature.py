@@ -61,6 +61,16 @@ class Signature:
             for (t, w), d in zip(self.kinds, self.donated, strict=True)])
 
     @property
+    def in_avals(self) -> Any:
+        """The tree (args, kwargs) of types."""
+        return tree_unflatten(self.in_tree, [shape_struct(t, w).aval for t, w in self.kinds])
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """Positions of the donated leaves."""
+        return tuple([i for i, d in enumerate(self.donated) if d])
+
+    @property
     def out_info(self) -> Any:
         """The result's tree with `ShapeDtypeStruct` leaves."""
         return tree_unflatten(self.out_tree, [shape_struct(t, w) for t, w in self.outs])

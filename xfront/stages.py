@@ -245,7 +245,36 @@ def _empty_like(x: Any) -> Any:
 
 # --- the stages of jit ------------------------------------------------------------------------
 
-class Traced:
+class _Stage:
+    """What every stage of a call knows of its arguments, static ones left out."""
+
+    @functools.cached_property
+    def signature(self) -> Signature:
+        """Types and structure of arguments and result."""
+        raise NotImplementedError
+
+    @property
+    def in_tree(self) -> Any:
+        """The structure of (args, kwargs)."""
+        return self.signature.in_tree
+
+    @property
+    def args_info(self) -> Any:
+        """The tree (args, kwargs) of `ArgInfo`s."""
+        return self.signature.args_info
+
+    @property
+    def in_avals(self) -> Any:
+        """The tree (args, kwargs) of types."""
+        return self.signature.in_avals
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """Positions of the donated leaves."""
+        return self.signature.donate_argnums
+
+
+class Traced(_Stage):
     """A jitted function traced for a signature.
 
     >>> xfront.jit(lambda x: 2 * x).trace(jnp.ones(3)).out_info.shape
@@ -264,11 +293,6 @@ class Traced:
         return signature_of(self._jitted, self._flat, self._tree, self._donated)
 
     @property
-    def in_tree(self) -> Any:
-        """The structure of (args, kwargs), without static arguments."""
-        return self.signature.in_tree
-
-    @property
     def ir(self) -> Function:
         """The Function."""
         return self._flat.function
@@ -283,6 +307,11 @@ class Traced:
     def out_info(self) -> Any:
         """The result's tree with `ShapeDtypeStruct` leaves."""
         return shapes_of(self._flat)
+
+    @property
+    def out_avals(self) -> Any:
+        """The result's tree of types."""
+        return tree_map(lambda struct: struct.aval, self.out_info)
 
     def as_text(self) -> str:
         """The text of the IR."""
@@ -322,28 +351,13 @@ def asked_platform(platforms: Sequence[str] | None) -> str | None:
     return names.pop()
 
 
-class Lowered:
+class Lowered(_Stage):
     """A jitted function lowered to StableHLO for a signature.
 
     >>> lowered = xfront.jit(lambda x: 2 * x).lower(jnp.ones(3))
     >>> lowered.out_info.shape, "stablehlo.multiply" in lowered.as_text()
     ((3,), True)
     """
-
-    @property
-    def args_info(self) -> Any:
-        """The tree (args, kwargs) of `ArgInfo`s."""
-        return self._traced.signature.args_info
-
-    @property
-    def in_avals(self) -> Any:
-        """The tree (args, kwargs) of types."""
-        return tree_map(lambda info: info.aval, self.args_info)
-
-    @property
-    def donate_argnums(self) -> tuple[int, ...]:
-        """Positions of the donated leaves."""
-        return tuple([i for i, d in enumerate(self._traced._donated) if d])
 
     @uncollected
     def __init__(self, traced: Traced, platform: str | None = None, plain: bool = False) -> None:
@@ -373,10 +387,10 @@ class Lowered:
         self._stage = "lowered" if plain else "compiled"
         self.out_tree, self.out_info = traced.out_tree, traced.out_info
 
-    @property
-    def in_tree(self) -> Any:
-        """The structure of (args, kwargs), without static arguments."""
-        return self._traced.in_tree
+    @functools.cached_property
+    def signature(self) -> Signature:
+        """Types and structure of arguments and result."""
+        return self._traced.signature
 
     def as_text(self, dialect: str | None = None, *, stage: str | None = None,
                 debug_info: bool = False) -> str:
@@ -491,7 +505,7 @@ def promised(x: Any) -> Any:
     return as_operand(x) if sharding is None else Promised(x.aval, sharding)
 
 
-class Compiled:
+class Compiled(_Stage):
     """A jitted function compiled for one signature and device. It is called with arguments of that
     signature that lie on that device or are uncommitted.
 
@@ -502,10 +516,9 @@ class Compiled:
 
     def __init__(self, program: Program, signature: Signature, place: Any, committed: bool, *,
                  out_info: Any = None) -> None:
-        self._program, self._signature = program, signature
+        self._program, self.signature, self.out_tree = program, signature, signature.out_tree
         self._place, self._committed = place, committed
-        self.in_tree, self.out_tree = signature.in_tree, signature.out_tree
-        self.out_info = signature.out_info if out_info is None else out_info
+        self._out_info = signature.out_info if out_info is None else out_info
         self._called = binding.make_pjit(signature.name, lambda *a, **k: self._miss(*a, **k)[0],
                                          self._miss, global_cache_key="compiled")
 
@@ -536,7 +549,7 @@ class Compiled:
         """
         try:
             made = self._called(*args, **kwargs)
-            if len(self._place.devices) > 1 and any(self._signature.donated):
+            if len(self._place.devices) > 1 and any(self.signature.donated):
                 forget_donated((args, kwargs))
             return made
         except (RuntimeError, ValueError):
@@ -545,7 +558,7 @@ class Compiled:
 
     def _miss(self, *args: Any, **kwargs: Any) -> tuple:
         """Run a call with arguments that C++ has not seen; C++ calls this method."""
-        name = self._signature.name
+        name = self.signature.name
         if is_described(self._place.devices[0]):
             self._program.compiled.executable.execute([], [])      # raises: it cannot run here
         leaves, tree = tree_flatten((args, kwargs))
@@ -555,10 +568,10 @@ class Compiled:
         if tree != self.in_tree:
             raise TypeError(f"{name} was compiled for arguments of structure {self.in_tree}, but "
                             f"was called with {tree}")
-        for i, (x, (t, _)) in enumerate(zip(leaves, self._signature.kinds, strict=True)):
+        for i, (x, (t, _)) in enumerate(zip(leaves, self.signature.kinds, strict=True)):
             given, _ = kind_of(name, x)
             if given is not t:
-                path = self._signature.names[i]
+                path = self.signature.names[i]
                 raise TypeError(f"Argument types differ from the types for which this computation "
                                 f"was compiled: {path} was {t}, got {given}")
         operands = [as_operand(x) for x in leaves]
@@ -568,11 +581,11 @@ class Compiled:
     def _refuse_elsewhere(self, leaves: list) -> None:
         """Raise the ValueError that names the arguments committed to another device."""
         required = self._program.compiled.shardings_of_arguments(len(leaves))
-        elsewhere = [(i, there) for i, x in enumerate(leaves) if self._signature.read[i]
+        elsewhere = [(i, there) for i, x in enumerate(leaves) if self.signature.read[i]
                      and (there := commitment(x)) is not None
                      and not self._is_here(there, required[i], len(x.shape))]
         if elsewhere:
-            names = self._signature.names
+            names = self.signature.names
             listed = "\n".join([
                 f"Argument {names[i]} with shape {leaves[i].aval.str_short()}:\n"
                 f"  Passed sharding: {there}\n  Required sharding: {required[i]}"
@@ -596,7 +609,7 @@ class Compiled:
 
         Static arguments are left out.
         """
-        read = self._signature.read
+        read = self.signature.read
         required = self._program.compiled.shardings_of_arguments(len(read))
         return tree_unflatten(self.in_tree, [s if r else None
                                              for s, r in zip(required, read, strict=True)])
@@ -604,7 +617,7 @@ class Compiled:
     @property
     def input_formats(self) -> Any:
         """The tree (args, kwargs) of layouts and shardings of arguments; see `input_shardings`."""
-        kinds = iter(self._signature.kinds)
+        kinds = iter(self.signature.kinds)
 
         def format_(place: Any) -> Any:
             kind, _ = next(kinds)
@@ -620,6 +633,12 @@ class Compiled:
             compiled.out_shardings, compiled.out_types, strict=True)])
 
     @property
+    def out_info(self) -> Any:
+        """The result's tree of `ShapeDtypeStruct`s with their shardings."""
+        return tree_map(lambda struct, sharding: struct.update(sharding=sharding),
+                        self._out_info, self.output_shardings)
+
+    @property
     def output_shardings(self) -> Any:
         """The result's tree of shardings."""
         return tree_unflatten(self.out_tree, self._program.compiled.out_shardings)
@@ -627,7 +646,7 @@ class Compiled:
     def _refuse_consumed(self, args: tuple, kwargs: dict) -> None:
         leaves, tree = tree_flatten((args, kwargs))
         if tree == self.in_tree:
-            refuse_consumed(self._signature.name, leaves, self._signature.names)
+            refuse_consumed(self.signature.name, leaves, self.signature.names)
 
     def as_text(self) -> str:
         """The text of the HLO after optimisation."""

@@ -59,7 +59,7 @@ def serialize(compiled: Compiled) -> tuple[bytes, Any, Any]:
         raise TypeError("serialize: expected a compiled program, the result of "
                         f"jit(f).lower(...).compile(), got {compiled!r} of type "
                         f"{type(compiled).__name__}")
-    program, signature, place = compiled._program, compiled._signature, compiled._place
+    program, signature, place = compiled._program, compiled.signature, compiled._place
     body = program.compiled
     executable = body.executable
     if executable.has_callbacks:
