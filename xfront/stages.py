@@ -710,7 +710,7 @@ def attach(compiled: Any, jitted: Any, forget: Callable[[], None]) -> None:
     """
     @front_door
     def trace(*args: Any, **kwargs: Any) -> Traced:
-        flat, leaves, donated = jitted.trace_structs(args, kwargs)
+        flat, leaves, donated = jitted.trace(args, kwargs, struct_kind)
         _, _, tree = jitted.divide(args, kwargs)
         return Traced(jitted, flat, leaves, donated, tree)
 
