@@ -477,7 +477,7 @@ class RuleContext:
         """`made`, constrained to the sharding in the type of `value`; the compiler chooses for mesh
         axes that are not explicit."""
         found = value.type.sharding
-        if found is None or self.num_partitions == 1:
+        if found is None or self.num_partitions == 1 or not found.mesh.names:
             return made
         return self.constrained(made, found, value.type)
 

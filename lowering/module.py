@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xfront_ir.analysis import axis_names
-from xfront_ir.core import Function, Op, bodies_of
+from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.errors import IRValueError
 from xfront_ir.fingerprint import fingerprint
 from xfront_ir.literal import Literal
@@ -252,9 +252,9 @@ class _Module:
 
 def _param_attrs(ctx: RuleContext, function: Function, donated: Sequence[int],
                  partition: Partition) -> Any:
-    if not donated and not any(partition.params):
+    if not donated and not any(partition.params) and not _on_host(function.params):
         return None
-    dicts: list[dict[str, Any]] = [{} for _ in function.params]
+    dicts = [_memory(ctx, v) for v in function.params]
     for i, sharding in enumerate(partition.params):
         if sharding is not None:
             dicts[i]["sdy.sharding"] = ctx.sharding(sharding, function.params[i].type)
@@ -266,17 +266,29 @@ def _param_attrs(ctx: RuleContext, function: Function, donated: Sequence[int],
         results = free.get(function.params[i].type)
         if results:
             dicts[i]["tf.aliasing_output"] = ctx.i32(results.pop())
-        else:
+        elif function.params[i].type.memory is None:
             dicts[i]["jax.buffer_donor"] = ctx.bool(True)
     return ctx.array([ctx.ir.DictAttr.get(d) for d in dicts])
 
 
 def _result_attrs(ctx: RuleContext, function: Function, partition: Partition) -> Any:
-    if not any(partition.results):
+    if not any(partition.results) and not _on_host(function.returns):
         return None
-    return ctx.array([ctx.ir.DictAttr.get(
-        {} if sharding is None else {"sdy.sharding": ctx.sharding(sharding, v.type)})
-        for sharding, v in zip(partition.results, function.returns, strict=True)])
+    dicts = [_memory(ctx, v) for v in function.returns]
+    for i, sharding in enumerate(partition.results):
+        if sharding is not None:
+            dicts[i]["sdy.sharding"] = ctx.sharding(sharding, function.returns[i].type)
+    return ctx.array([ctx.ir.DictAttr.get(d) for d in dicts])
+
+
+def _on_host(values: Sequence[Value]) -> bool:
+    return any([v.type.memory is not None for v in values])
+
+
+def _memory(ctx: RuleContext, value: Value) -> dict[str, Any]:
+    """The attribute of a parameter or result in another memory than the devices' own."""
+    kind = value.type.memory
+    return {} if kind is None else {"mhlo.memory_kind": ctx.string(kind)}
 
 
 # --- which bodies are private functions ---------------------------------------------------

@@ -163,7 +163,7 @@ if TYPE_CHECKING:
         "linear_transpose", "linearize", "live_arrays", "local_device_count", "local_devices",
         "log_compiles", "make_array_from_callback", "make_array_from_process_local_data",
         "make_array_from_single_device_arrays", "make_ir", "make_jaxpr", "make_mesh",
-        "monitoring", "named_call", "named_scope", "new_ref", "nn", "no_execution",
+        "memory", "monitoring", "named_call", "named_scope", "new_ref", "nn", "no_execution",
         "no_tracing", "numpy", "numpy_dtype_promotion", "numpy_rank_promotion", "ops", "pmap",
         "print_environment_info", "process_count", "process_index", "process_indices",
         "profiler",
@@ -209,8 +209,8 @@ _FAMILIES = {
 _SUBMODULES = (
     "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "debug",
     "distributed", "dlpack", "dtypes", "errors", "example_libraries", "experimental", "export",
-    "extend", "ffi", "flatten_util", "image", "interpreters", "lax", "monitoring", "nn", "numpy",
-    "ops", "profiler", "random", "ref", "scipy", "sharding", "stages", "test_util", "tree",
+    "extend", "ffi", "flatten_util", "image", "interpreters", "lax", "memory", "monitoring", "nn",
+    "numpy", "ops", "profiler", "random", "ref", "scipy", "sharding", "stages", "test_util", "tree",
     "tree_util", "typing",
 )
 

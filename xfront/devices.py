@@ -11,11 +11,13 @@ from lowering import clients
 from lowering import devices as _known
 from lowering import executable as _executable
 from lowering.clients import default_backend as _default_backend
+from xfront_ir.sharding import HOST
 
 from .arrays import binding
 from .arrays.arguments import only
 from .arrays.formats import Format, sharding_in
 from .arrays.keys import KeyArray
+from .arrays.memory_space import MemorySpace
 from .arrays.operands import is_array_like
 from .tracebacks import front_door
 from .tracing.trace import state
@@ -68,9 +70,9 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = Fals
     Args:
       x: tree of arrays and numbers.
       device: a device, a Sharding, a PartitionSpec on the mesh in context, a Format of the
-        platform's own layout, None (the default device, uncommitted), or a tree prefix of `x` of
-        these. Inside a program a sharding on several devices is a constraint
-        (`lax.with_sharding_constraint`), and a single device changes nothing.
+        platform's own layout, a `memory.Space`, None (the default device, uncommitted), or a tree
+        prefix of `x` of these. Inside a program a sharding on several devices is a constraint
+        (`lax.with_sharding_constraint`), and of a single device only its memory counts.
       src: None only; the arrays themselves say where they are.
       donate: a permission to reuse the memory of `x`, which changes nothing.
       may_alias: whether the result may share memory with `x`: False copies an array that would be
@@ -80,7 +82,8 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = Fals
       for both `donate` and `may_alias`, and where the devices belong to another process;
       AssertionError where processes give different values for devices of all of them; RuntimeError
       where an array was deleted, or for a spec without a mesh in context; NotImplementedError for
-      `src`, for a layout that is not the platform's, and for another memory inside a program.
+      `src`, for a layout that is not the platform's, and inside a program for another memory than
+      the devices' own and "pinned_host".
     """
     only("device_put", None, "the placement of arrays is read from the arrays themselves", src=src)
     if donate and may_alias:
@@ -139,21 +142,22 @@ def _put(x: Any, device: Any) -> Any:
     if type(x) is Tracer:
         if device is None:
             return x
+        from .sharding.constraint import in_memory, placed  # with the first placement inside
+
+        if type(device) is MemorySpace:
+            return in_memory(x, _kind(device))
         place = binding.sharding_of(device)        # raises where `device` is not a place
         if type(place) is binding.SingleDeviceSharding:
-            if place.memory_kind not in (None, place._device.default_memory().kind):
-                raise NotImplementedError(
-                    f"device_put: {place} was requested inside a traced program, but values of "
-                    "programs can only be in the default memory of the device; move the arguments "
-                    "and results outside the program")
-            return x
-        from .sharding.constraint import placed  # with the first sharding on several devices
-
+            return in_memory(x, place.memory_kind, place._device)
         return placed(x, place)
     if type(x) is KeyArray:
         return KeyArray(x._ir, _put(x._base, device))
     if isinstance(x, binding.ArrayImpl) and device is None:
         return x
+    if type(device) is MemorySpace:
+        kind, held = _kind(device), x.sharding if isinstance(
+            x, binding.ArrayImpl) else binding.default_sharding()
+        device = held.with_memory_kind(kind or held._device_assignment[0].default_memory().kind)
     if not is_array_like(x):
         raise TypeError(f"Cannot interpret value of type {type(x)} as an abstract array; it does "
                         "not have a dtype attribute")
@@ -164,6 +168,14 @@ def _put(x: Any, device: Any) -> Any:
     if state.current is not None and state.current.staging:
         return state.current.lift(made)
     return made
+
+
+def _kind(space: MemorySpace) -> str | None:
+    """The kind of memory that a space means, None for the devices' own. Raises: ValueError."""
+    if space is MemorySpace.Any:
+        raise ValueError("device_put: memory.Space.Any is no place to move an array to; name "
+                         "memory.Space.Device or memory.Space.Host")
+    return HOST if space is MemorySpace.Host else None
 
 
 @front_door

@@ -135,8 +135,10 @@ def shape_struct(ir_type: Any, weak: bool) -> ShapeDtypeStruct:
     """The struct of an IR type."""
     dtype = key_dtype(ir_type.dtype) if ir_type.dtype.is_key else ir_type.dtype.numpy
     axes = ir_type.sharding
-    return ShapeDtypeStruct(ir_type.shape, dtype, weak_type=weak, sharding=None if axes is None else
-                            binding.AbstractArray(ir_type.shape, dtype, sharding=axes).sharding)
+    place = None
+    if axes is not None and axes.mesh.names:
+        place = binding.AbstractArray(ir_type.shape, dtype, sharding=axes).sharding
+    return ShapeDtypeStruct(ir_type.shape, dtype, weak_type=weak, sharding=place)
 
 
 def struct_kind(name: str, x: Any) -> tuple[Any, bool]:

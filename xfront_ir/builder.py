@@ -18,6 +18,7 @@ from .errors import ShardingTypeError
 from .literal import Literal, literal, number
 from .locations import Location
 from .opdef import OpDef, R, infer_anyway, infer_types, lookup
+from .sharding import HOST, in_memory
 from .spreading import settled
 from .types import TensorType
 
@@ -111,15 +112,36 @@ class Builder:
         return (infer_types if self.strict else infer_anyway)(definition, types, attrs)
 
     def settled(self, definition: OpDef, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
-        """The operands of an op that was refused because devices hold terms of a sum of some,
-        brought to where they may be used; None in a strict builder, and where there are none."""
+        """The operands of an op that was refused, brought to where they may be used: scalars are
+        moved to the host's memory where another operand is. Terms of a sum are summed, if
+        the builder is not strict. None where nothing was to be brought."""
         types = tuple([v.type for v in operands])
+        if len({t.memory for t in types}) > 1:
+            made = tuple([v if v.type.memory else self._on_host(v) for v in operands])
+            return None if made == operands else made
         if self.strict or not any([t.sharding is not None and t.sharding.spec.unreduced
                                    for t in types]):
             return None
         reshard = lookup("reshard")
         return tuple([v if s is None else self.emit(reshard, v, sharding=s)
                       for v, s in zip(operands, settled(definition, types), strict=True)])
+
+    def _on_host(self, value: Value) -> Value:
+        """A scalar, or what is made of scalars alone, in the host's memory; another value as it
+        is."""
+        if not self._is_of_scalars(value):
+            return value
+        return self.emit(lookup("reshard"), value, sharding=in_memory(value.type.ndim, HOST))
+
+    def _is_of_scalars(self, value: Value) -> bool:
+        if value.type.ndim == 0 or value.type.sharding is not None:
+            return value.type.ndim == 0
+        for op in reversed(self.ops):
+            if value in op.results:
+                if op.definition is literal:
+                    return op.attrs["value"].array.ndim == 0
+                return op.operands != () and all(map(self._is_of_scalars, op.operands))
+        return False
 
     def append(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any],
                type: TensorType) -> Value:

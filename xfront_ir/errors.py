@@ -15,6 +15,10 @@ class ShardingTypeError(IRError):
     """The shardings of an op's operands do not determine the sharding of its result."""
 
 
+class MemorySpaceError(ShardingTypeError, ValueError):
+    """Operands of one op lie in different memories."""
+
+
 class IRValueError(IRError, ValueError):
     """A value (an attribute, a size) outside what an op or a pass accepts."""
 

@@ -30,9 +30,15 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, overload
 
 from .core import Function, Value
 from .dtypes import DType
-from .errors import IRTypeError, IRValueError, MissingRule, ShardingTypeError
+from .errors import (
+    IRTypeError,
+    IRValueError,
+    MemorySpaceError,
+    MissingRule,
+    ShardingTypeError,
+)
 from .regions import Regions
-from .sharding import MeshAxes, Sharding, Spec
+from .sharding import HOST, MeshAxes, Sharding, Spec
 from .spreading import spread_types
 from .traits import Traits
 from .types import TensorType
@@ -466,8 +472,13 @@ def infer_types(definition: OpDef, types: tuple[TensorType, ...],
 
 def infer_anyway(definition: OpDef, types: tuple[TensorType, ...],
                  attrs: Mapping[str, Any]) -> tuple[TensorType, ...]:
-    """As `infer_types`, but where the op's rule cannot tell axes of the results they have none."""
+    """As `infer_types`, but where the op's rule cannot tell axes of the results they have none, and
+    results are in the host's memory where one of the operands is."""
     try:
         return infer_types(definition, types, attrs)
+    except MemorySpaceError:
+        return infer_anyway(definition, tuple([t.in_memory(HOST) for t in types]), attrs)
     except ShardingTypeError:
-        return infer_types(definition, tuple([t.plain for t in types]), attrs)
+        memory = HOST if HOST in [t.memory for t in types] else None
+        found = infer_types(definition, tuple([t.plain for t in types]), attrs)
+        return tuple([t.in_memory(memory) for t in found])

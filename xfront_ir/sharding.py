@@ -228,23 +228,44 @@ class Sharding(_Data):
         memory = "" if memory_kind is None else f" {json.dumps(memory_kind)}"
         self._keep(f"{mesh} {spec}{memory}")
 
+    def on(self, spec: Spec) -> Sharding:
+        """Another spec on the same mesh, in the same memory."""
+        return Sharding(self.mesh, spec, self.memory_kind)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Sharding, (self.mesh, self.spec, self.memory_kind)
 
 
 _EXPLICIT: dict[Sharding, Sharding | None] = {}
 
+HOST = "pinned_host"
+"""The kind of memory that types know: the host's, from which devices read directly."""
+NO_MESH = MeshAxes((), ())
+"""The mesh of values of which types say only that they are in the host's memory."""
+
 
 def explicit(sharding: Sharding) -> Sharding | None:
-    """What a sharding says of the explicit axes of its mesh; None where that is nothing."""
+    """What types keep of a sharding: the explicit axes of its mesh, and whether values are in the
+    host's memory; None where that is nothing."""
     if sharding in _EXPLICIT:
         return _EXPLICIT[sharding]
     mesh, spec = sharding.mesh.abstract, sharding.spec
     own = frozenset(mesh.of_type("explicit"))
     kept = Spec([[a for a in d if a in own] for d in spec.dims], (), own & {*spec.unreduced},
                 own & {*spec.reduced})
-    says = kept.axes or kept.unreduced or kept.reduced
-    return _EXPLICIT.setdefault(sharding, Sharding(mesh, kept) if says else None)
+    memory = HOST if sharding.memory_kind == HOST else None
+    found = None
+    if kept.axes or kept.unreduced or kept.reduced:
+        found = Sharding(mesh, kept, memory)
+    elif memory is not None:
+        found = in_memory(spec.ndim, memory)
+    return _EXPLICIT.setdefault(sharding, found)
+
+
+def in_memory(ndim: int, kind: str | None) -> Sharding:
+    """The sharding of whole values of `ndim` dimensions in one kind of memory, or in the devices'
+    own where that is None."""
+    return Sharding(NO_MESH, replicated(ndim), kind)
 
 
 def replicated(ndim: int) -> Spec:
@@ -275,5 +296,5 @@ def batch_axes(axis: tuple[Any, int]) -> tuple[str, ...]:
     return axis.over if type(axis) is DividedBatch else ()
 
 
-__all__ = ["AXIS_TYPES", "DividedBatch", "MeshAxes", "Sharding", "Spec", "batch_axes", "explicit",
-           "replicated"]
+__all__ = ["AXIS_TYPES", "HOST", "NO_MESH", "DividedBatch", "MeshAxes", "Sharding", "Spec",
+           "batch_axes", "explicit", "in_memory", "replicated"]

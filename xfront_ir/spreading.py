@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .errors import ShardingTypeError
-from .sharding import MeshAxes, Sharding, Spec
+from .errors import MemorySpaceError, ShardingTypeError
+from .sharding import NO_MESH, MeshAxes, Sharding, Spec
 from .traits import ELEMENTWISE
 from .types import TensorType
 
@@ -57,6 +57,7 @@ def spread_types(definition: OpDef, types: Types, attrs: Mapping[str, Any], *, l
         return found
     if rule is each_as_it_is:
         return types
+    memory = one_memory(name, types)
     sums = summed(definition, types, linear, rule is alike or ELEMENTWISE in definition.traits)
     for t, dims in zip(found, rule(definition, types, attrs, found), strict=True):
         names = [a for d in dims for a in d]
@@ -74,17 +75,31 @@ def spread_types(definition: OpDef, types: Types, attrs: Mapping[str, Any], *, l
         if sums[0] and not t.is_inexact:
             refuse(f"{name} of terms of a sum, {listed(types)}, to {t}: take the sum first, by "
                    "`xfront.sharding.reshard(x, P(...))`")
-        made.append(t.over(Sharding(mesh, Spec(dims, (), *sums))) if names or any(sums) else t)
+        made.append(t.over(Sharding(mesh, Spec(dims, (), *sums), memory))
+                    if names or any(sums) or memory else t)
     return tuple(made)
 
 
 def one_mesh(name: str, types: Sequence[TensorType]) -> MeshAxes:
     """The mesh of all operands that are divided. Raises: ShardingTypeError where there are two."""
-    meshes = [t.sharding.mesh for t in types if t.sharding is not None]
+    meshes = [t.sharding.mesh for t in types if t.sharding is not None and t.sharding.mesh.names]
     if other := [m for m in meshes if m != meshes[0]]:
         refuse(f"{name}: operands are divided over different meshes, {meshes[0]} and {other[0]}; "
                "reshard one of them")
-    return meshes[0]
+    return meshes[0] if meshes else NO_MESH
+
+
+def one_memory(name: str, types: Sequence[TensorType]) -> str | None:
+    """The memory of all operands. Raises: MemorySpaceError where there are two."""
+    memory = types[0].memory
+    for t in types:
+        if t.memory != memory:
+            raise MemorySpaceError(
+                f"memory_space of all inputs passed to `{name}` must be the same. Got one operand "
+                f"with type: {types[0]} and another operand with type: {t}. Bring one to the "
+                "memory of the other: xfront.device_put(x, xfront.memory.Space.Device), or "
+                ".Host")
+    return memory
 
 
 def listed(types: Sequence[TensorType]) -> str:
@@ -161,12 +176,12 @@ def settled(op: OpDef, types: Types) -> list[Sharding | None]:
     if len(terms) == 1 and terms[0] in PRODUCTS.get(op, ()):
         term = held[terms[0]]
         if term is not None and not term.spec.reduced:
-            factor = Sharding(term.mesh, Spec(term.spec.dims, (), (), term.spec.unreduced))
+            factor = term.on(Spec(term.spec.dims, (), (), term.spec.unreduced))
             return [None if s is term else factor for s in held]
     if op in CHOICES and 0 not in terms and len({held[i] for i in terms}) == 1:
         return [None if i == 0 or s is held[terms[0]] else held[terms[0]]
                 for i, s in enumerate(held)]
-    return [Sharding(s.mesh, Spec(s.spec.dims)) if s is not None and s.spec.unreduced else None
+    return [s.on(Spec(s.spec.dims)) if s is not None and s.spec.unreduced else None
             for s in held]
 
 
@@ -213,7 +228,7 @@ def anyhow(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) ->
 def whole(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
     """Operands must be whole."""
     for t in types:
-        if t.sharding is not None:
+        if t.sharding is not None and t.sharding.mesh.names:
             refuse(f"{op.name} has no rule for an operand that is divided over devices, {t}: "
                    f"{RESHARD}")
     return anyhow(op, types, attrs, results)

@@ -1,8 +1,8 @@
 """Types of IR values: `TensorType`, interned, so that equal types are the same object.
 
 A type may say which axes of a mesh divide its values: in `f32[8@x,4]`, over four devices, each
-device holds two rows. These are *explicit* axes of the mesh. They never change what a program
-computes. Type rules of ops see types without them; `spreading.py` adds those of the results.
+device holds two rows. These are *explicit* axes of the mesh. It may also say that values are in
+the host's memory, `f32<host>[8,4]`. Neither changes what a program computes. Type rules of ops see types without them; `spreading.py` adds those of the results.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from . import dtypes
 from .dtypes import DType
 from .fixed import Fixed
-from .sharding import Shape, Sharding, Spec, explicit
+from .sharding import Shape, Sharding, Spec, explicit, in_memory
 
 
 class TensorType(Fixed):
@@ -47,6 +47,19 @@ class TensorType(Fixed):
         return ((),) * self.ndim if self.sharding is None else self.sharding.spec.dims
 
     @property
+    def memory(self) -> str | None:
+        """`"pinned_host"` for values in the host's memory, None for those in the devices' own."""
+        return None if self.sharding is None else self.sharding.memory_kind
+
+    def in_memory(self, kind: str | None) -> TensorType:
+        """The type of the same values in the devices' own memory (None), or `"pinned_host"`."""
+        held = self.sharding
+        if (None if held is None else held.memory_kind) == kind:
+            return self
+        return self.over(in_memory(self.ndim, kind) if held is None else
+                         Sharding(held.mesh, held.spec, kind))
+
+    @property
     def cotangent(self) -> TensorType:
         """The type of cotangents: over axes along which a value is reduced they are unreduced, and
         the other way round."""
@@ -54,7 +67,7 @@ class TensorType(Fixed):
         if held is None or not (held.spec.unreduced or held.spec.reduced):
             return self
         spec = Spec(held.spec.dims, (), held.spec.reduced, held.spec.unreduced)
-        return self.over(Sharding(held.mesh, spec))
+        return self.over(Sharding(held.mesh, spec, held.memory_kind))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_sharded if self.sharding else tensor), (
@@ -79,14 +92,14 @@ class TensorType(Fixed):
         found = tensor((*self.shape[:axis], length, *self.shape[axis:]), self.dtype)
         if self.sharding is None:
             return found
-        return found.over(Sharding(self.sharding.mesh, self.sharding.spec.insert(axis)))
+        return found.over(self.sharding.on(self.sharding.spec.insert(axis)))
 
     def without(self, axis: int) -> TensorType:
         """The type of one slice along a dimension, without that dimension."""
         found = tensor((*self.shape[:axis], *self.shape[axis + 1:]), self.dtype)
         if self.sharding is None:
             return found
-        return found.over(Sharding(self.sharding.mesh, self.sharding.spec.without(axis)))
+        return found.over(self.sharding.on(self.sharding.spec.without(axis)))
 
 
 def plain(types: Iterable[TensorType]) -> tuple[TensorType, ...]:
@@ -119,7 +132,8 @@ def _sharded(shape: Shape, dtype: DType, sharding: Sharding) -> TensorType:
         sums = [f"{letter}:{names[0]}" if len(names) == 1 else f"{letter}:({','.join(names)})"
                 for letter, names in
                 (("U", spec.unreduced), ("R", spec.reduced)) if names]
-        text = f"{dtype.name}[{','.join(sizes)}]" + f"{{{', '.join(sums)}}}" * bool(sums)
+        memory = "<host>" * (sharding.memory_kind is not None)
+        text = f"{dtype.name}{memory}[{','.join(sizes)}]" + f"{{{', '.join(sums)}}}" * bool(sums)
         made._text = text               # pyright: ignore[reportPrivateUsage]
         found = _SHARDED.setdefault((shape, dtype, sharding), made)
     return found

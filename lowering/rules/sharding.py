@@ -20,8 +20,14 @@ def _sharding_constraint(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @rule(ops.reshard)
 def _reshard(ctx: RuleContext, op: Op, x: Any) -> Any:
-    if ctx.num_partitions == 1:
+    old, new, wanted = op.operands[0].type, op.results[0].type, op.attrs["sharding"]
+    if ctx.num_partitions > 1 and wanted.mesh.names:
+        x = ctx.whole(x, wanted, old)
+        x = ctx.constrained(x, wanted, new)
+    if old.memory == new.memory or ctx.platform == "cpu":    # a CPU's memories are one
         return x
-    wanted = op.attrs["sharding"]
-    x = ctx.whole(x, wanted, op.operands[0].type)
-    return ctx.constrained(x, wanted, op.results[0].type)
+    kind = new.memory or "device"
+    return ctx.create("stablehlo.custom_call", [x], [new], **{
+        "call_target_name": ctx.string("annotate_device_placement"),
+        "has_side_effect": ctx.bool(True), "backend_config": ctx.string(""),
+        "mhlo.frontend_attributes": ctx.attr(f'{{_xla_buffer_placement = "{kind}"}}')})

@@ -15,6 +15,7 @@ from xfront_ir.sharding import Sharding, explicit
 from xfront_ir.types import TensorType, tensor
 
 from .manual_axes import INVARYING, ManualAxisType
+from .memory_space import MemorySpace
 
 _AVALS: dict[tuple, AbstractArray] = {}
 _FLOAT0 = np.dtype([("float0", np.void, 0)])
@@ -100,6 +101,12 @@ class AbstractArray:
         return None if self.ir is None else self.ir.sharding
 
     @property
+    def memory_space(self) -> MemorySpace:
+        """The memory in which arrays of the type are."""
+        return MemorySpace.Host if self.axes is not None and self.axes.memory_kind is not None \
+            else MemorySpace.Device
+
+    @property
     def manual_axis_type(self) -> ManualAxisType:
         """The axes of the `shard_map`s around over which values of the type vary.
 
@@ -148,7 +155,7 @@ class AbstractArray:
         varies = "" if self._varies is None else self.manual_axis_type.text
         if self.axes is None:
             return f"{name}[{','.join(map(str, self.shape))}]{varies}"
-        return name + str(self.ir)[str(self.ir).index("["):] + varies
+        return name + str(self.ir).removeprefix(self.ir.dtype.name) + varies
 
     def update(
         self, shape: Sequence[int] | None = None, dtype: Any = None, weak_type: bool | None = None,

@@ -34,15 +34,15 @@ class Placement:
     def __repr__(self) -> str:
         return f"Placement({', '.join(map(str, self.devices))})"
 
-    def bring(self, x: Any) -> ArrayImpl:
+    def bring(self, x: Any, wanted: Any = None) -> ArrayImpl:
         """The array `x`, or the words of a key array, at this placement: `x` itself, a copy of it,
-        or an array made from a value on the host.
+        or an array made from a value on the host. `wanted` is a sharding in another memory.
 
         Raises: RuntimeError where `x` was deleted; TypeError where it is not an array.
         """
         if type(x) is KeyArray:
             x = x._base
-        sharding = self.sharding
+        sharding = wanted or self.sharding
         if type(x) is ArrayImpl and x._sharding is sharding:
             return x
         return binding.put(x, sharding, committed=False)

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from xfront_ir import ops
-from xfront_ir.sharding import Sharding, Spec, explicit
+from xfront_ir.sharding import HOST, Sharding, Spec, explicit
+from xfront_ir.sharding import in_memory as whole_in_memory
 
 from ..arrays.keys import KeyArray
 from ..arrays.operands import is_array_like
 from ..tracing.programs import to_array
 from ..tracing.trace import emit, type_of
+from .mesh import Mesh
 from .named import abstract_sharding, ir_sharding
 from .partition_spec import PartitionSpec
 
@@ -38,10 +40,14 @@ def constraint(x: Any, sharding: Any) -> Any:
         own = sharding._device_assignment[0].default_memory().kind
         if sharding.memory_kind != own:
             raise NotImplementedError(f"with_sharding_constraint: the memory kind of {sharding} is "
-                                      "not supported; only the default memory of the devices is "
-                                      f"({own!r})")
+                                      "not supported; a constraint moves nothing to another memory "
+                                      f"than {own!r}: use xfront.device_put(x, sharding)")
+    return _divided(x, kind, sharding)
+
+
+def _divided(x: Any, kind: Any, sharding: Any) -> Any:
     asked = ir_sharding(sharding, kind.ndim)
-    if asked.mesh.of_type("explicit") and explicit(asked) != kind.sharding:
+    if asked.mesh.of_type("explicit") and explicit(asked) != kind.in_memory(None).sharding:
         raise AssertionError(
             "`with_sharding_constraint` acts as an assert when all axes of mesh are of type "
             f"`Explicit`. The array sharding: {shown(kind)} did not match the sharding provided: "
@@ -61,10 +67,32 @@ def placed(x: Any, sharding: Any) -> Any:
 
     Raises: IndivisibleError where a dimension does not divide.
     """
+    kind = sharding.memory_kind
     if sharding.mesh.explicit_axes:
-        return resharded(x, sharding)
-    sharding.shard_shape(x.shape)
-    return constraint(x, sharding)
+        x = resharded(x, sharding)
+    else:
+        sharding.shard_shape(x.shape)
+        x = _divided(x, type_of(x)[0], sharding)
+    if kind is None:
+        return x
+    concrete = type(sharding.mesh) is Mesh
+    return in_memory(x, kind, sharding._device_assignment[0] if concrete else None)
+
+
+def in_memory(x: Any, kind: str | None, device: Any = None) -> Any:
+    """One traced value in a kind of memory of `device`; None means the devices' own.
+
+    Raises: NotImplementedError for another memory than the devices' own and the host's.
+    """
+    if kind not in (None, HOST) and device is not None and kind != device.default_memory().kind:
+        raise NotImplementedError(
+            f"device_put: the memory {kind!r} was requested inside a traced program, but values of "
+            f"programs can only be in the device's own memory or in {HOST!r}; move the arguments "
+            "and results outside the program")
+    held = type_of(x)[0]
+    wanted = held.in_memory(HOST if kind == HOST else None)
+    return x if wanted is held else emit(
+        ops.reshard, x, sharding=wanted.sharding or whole_in_memory(held.ndim, None))
 
 
 def resharded(x: Any, sharding: Any) -> Any:
@@ -74,7 +102,8 @@ def resharded(x: Any, sharding: Any) -> Any:
     """
     kind = type_of(x)[0]
     sharding.shard_shape(kind.shape)
-    return emit(ops.reshard, x, sharding=ir_sharding(sharding, kind.ndim))
+    asked = ir_sharding(sharding, kind.ndim)
+    return emit(ops.reshard, x, sharding=Sharding(asked.mesh, asked.spec, kind.memory))
 
 
 def divisible(sharding: Sharding, shape: tuple[int, ...]) -> Sharding:
@@ -86,4 +115,4 @@ def divisible(sharding: Sharding, shape: tuple[int, ...]) -> Sharding:
                     sharding.memory_kind)
 
 
-__all__ = ["checked", "constrained", "constraint", "placed", "resharded"]
+__all__ = ["checked", "constrained", "constraint", "in_memory", "placed", "resharded"]

@@ -196,14 +196,16 @@ def _explicit(s: Any, ndim: int) -> data.Sharding | None:
     For key arrays `ndim` counts the dimension of their words too.
     """
     known_by_axes(s.mesh.abstract_mesh)
-    if not s.mesh.explicit_axes or len(s.spec) > ndim:
+    on_host = s._memory_kind == data.HOST
+    if not (s.mesh.explicit_axes or on_host) or len(s.spec) > ndim:
         return None
-    return data.explicit(data.Sharding(s.mesh.axes, ir_spec(s.spec, ndim)))
+    return data.explicit(data.Sharding(s.mesh.axes, ir_spec(s.spec, ndim),
+                                       data.HOST if on_host else None))
 
 
 def of_type(aval: Any) -> Any:
     """The NamedSharding of a type of arrays, on the mesh of its axes or else on that in context."""
-    if aval.axes is None:
+    if aval.axes is None or not aval.axes.mesh.names:
         found = binding.mesh_state.value
         mesh = AbstractMesh((), ()) if found is None or found[1] is None else found[1]
         return NamedSharding(mesh, PartitionSpec(*[None] * aval.ndim))

@@ -84,7 +84,10 @@ class Spread:
         `n_explicit` stand in front."""
         n = len(function.params)
         padded = [*self.ins, *[None] * (n - len(self.ins))]
-        return padded if n_explicit is None else [*padded[n_explicit:], *padded[:n_explicit]]
+        if n_explicit is not None:
+            padded = [*padded[n_explicit:], *padded[:n_explicit]]
+        return [_in_memory(s or self.sharding, v.type) if v.type.memory else s
+                for s, v in zip(padded, function.params, strict=True)]
 
     def partition(self, function: Function, ins: Sequence[Any]) -> Any:
         """The Partition with which the lowering spreads a Function over the devices."""
@@ -115,7 +118,7 @@ class Spread:
 
     def _typed(self, type: TensorType) -> Any:
         axes, mesh = type.sharding, self.mesh
-        if axes is None:
+        if axes is None or not axes.mesh.names:
             whole = mesh.axes.of_type("explicit") == mesh.axis_names
             return NamedSharding(mesh, PartitionSpec(*[None] * type.ndim)) if whole else None
         if axes.mesh.of_type("auto"):
@@ -127,12 +130,18 @@ class Spread:
     def results(self, executable: Any, out_types: Sequence[tuple[TensorType, bool]]) -> list[Any]:
         """The shardings of the results of a compiled program."""
         told = self.told([t for t, _ in out_types])
+        types = [t for t, _ in out_types]
         if len(self.devices) == 1:
-            return [s or self.sharding for s in told]
+            return [_in_memory(s or self.sharding, t) for s, t in zip(told, types, strict=True)]
         chosen = executable.loaded.get_output_shardings() if None in told else told
-        return [s if s is not None else
-                compiled_sharding(self.mesh, c, t.ndim + len(t.dtype.physical))
-                for s, c, (t, _) in zip(told, chosen or (), out_types, strict=True)]
+        return [_in_memory(s if s is not None else compiled_sharding(
+                    self.mesh, c, t.ndim + len(t.dtype.physical)), t)
+                for s, c, t in zip(told, chosen or (), types, strict=True)]
+
+
+def _in_memory(sharding: Any, type: TensorType) -> Any:
+    """The sharding of a value of this type, in the memory that the type says."""
+    return sharding.with_memory_kind(type.memory) if type.memory else sharding
 
 
 def elsewhere(place: Spread, devices: Sequence[Any]) -> Spread:

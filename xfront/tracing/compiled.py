@@ -216,6 +216,28 @@ class SpreadProgram(Compiled):
                 self.refuse_deleted(buffers)
 
 
+class HostProgram(SpreadProgram):
+    """A program on one device, some of whose arguments or results are in the host's memory."""
+
+    __slots__ = ()
+
+    def __init__(self, executable: Any, kept: Sequence[bool],
+                 out_types: Sequence[tuple[TensorType, bool]], place: Any,
+                 in_types: Sequence[TensorType]) -> None:
+        home = place.sharding
+        self.ins, self.outs = ([home.with_memory_kind(t.memory) if t.memory else home
+                                for t in types] for types in (in_types, [t for t, _ in out_types]))
+        self.paced = False
+        Compiled.__init__(self, executable, kept, out_types, place)
+
+    def wrap(self) -> None:
+        """As `Compiled.wrap`."""
+        self.out_avals = [a.placed(s) for a, s in zip(self.out_avals, self.outs, strict=True)]
+        self.handlers = [[binding.result_handler(a, s, committed) for a, s in
+                          zip(self.out_avals, self.outs, strict=True)]
+                         for committed in (False, True)]
+
+
 _nans, _infs, _no_execution = debug_nans.state, debug_infs.state, no_execution.state
 
 
@@ -298,6 +320,8 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
     capacity.made(clear)
     if ins is not None:
         return SpreadProgram(executable, kept, out_types, place, ins)
+    if any([v.type.memory for v in (*function.params, *function.returns)]):
+        return HostProgram(executable, kept, out_types, place, [v.type for v in function.params])
     if note is not None:
         notes.write(note, executable, kept, out_types)
     return Compiled(executable, kept, out_types, place)

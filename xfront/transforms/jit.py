@@ -337,6 +337,9 @@ class Jitted:
                                    origins=sets)
             finally:
                 state.scope = outer
+            if self.options.told is not None:
+                found.function = self.options.told.moved(found.function, tree_unflatten(
+                    found.out_tree, [0] * len(found.function.returns)))
             if not any(type(x) is Tracer for x in found.captures):
                 self.traces[key] = found
         return found, leaves, self.donated(tree, len(leaves))

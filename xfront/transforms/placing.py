@@ -11,6 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from lowering import clients
+from xfront_ir import ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function
+from xfront_ir.sharding import HOST, in_memory
 
 from ..arrays import binding
 from ..arrays.formats import Format, Layout
@@ -111,13 +115,40 @@ class Told:
         return _spread("in_shardings", self.in_shardings, args)
 
     def typed(self, kinds: list[Any], args: tuple, kwargs: dict) -> list[Any]:
-        """Types and weakness of leaves, with the explicit axes of their `in_shardings`."""
+        """Types and weakness of leaves, with the explicit axes of their `in_shardings`.
+
+        Raises: ValueError where an argument is in another memory than its sharding says.
+        """
         if self.in_shardings is None:
             return kinds
         told = self.arguments(args, kwargs)
-        return [*[(t.over(s._explicit(t.ndim)), w) if hasattr(s, "_explicit") and
+        for (t, _), s in zip(kinds, told, strict=False):
+            if s is not None and s.memory_kind is not None and (s.memory_kind == HOST) != (
+                    t.memory is not None):
+                raise ValueError(
+                    "Memory kinds passed to jit do not match the memory kind of the respective "
+                    f"arg. Got jit memory kind: {s.memory_kind}, arg memory kind: "
+                    f"{t.memory or 'device'} for arg type: {t}. Move the argument with "
+                    "xfront.device_put first")
+        return [*[(t.over(s._explicit(t.ndim)), w) if _is_several(s) and hasattr(s, "_explicit") and
                   s.mesh.explicit_axes else (t, w) for (t, w), s in zip(kinds, told, strict=False)],
                 *kinds[len(told):]]
+
+    def moved(self, function: Function, result: Any) -> Function:
+        """The Function with its results in the memories that `out_shardings` says."""
+        if self.out_shardings is None:
+            return function
+        b = Builder(function.name)
+        b.ops = list(function.ops)
+        returns = []
+        for v, s in zip(function.returns, self.results(result), strict=True):
+            kind = v.type.memory if s is None or s.memory_kind is None else (
+                HOST if s.memory_kind == HOST else None)
+            wanted = v.type.in_memory(kind)
+            returns.append(v if wanted is v.type else b.emit(
+                ops.reshard, v, sharding=wanted.sharding or in_memory(wanted.ndim, None)))
+        return function if tuple(returns) == function.returns else function.replace(
+            ops=tuple(b.ops), returns=tuple(returns))
 
     def results(self, result: Any) -> list[Any]:
         """A sharding or None for each leaf of the result. Raises: the errors of `arguments`."""
@@ -187,9 +218,9 @@ def _spread(name: str, shardings: Any, tree: Any) -> list[Any]:
         if _is_several(s) and s._internal_device_list is None:
             raise ValueError(f"jit: {name} has {s}, whose mesh is abstract: it has no devices")
         kind = s.memory_kind
-        if kind is not None and kind != s._device_assignment[0].default_memory().kind:
+        if kind not in (None, HOST) and kind != s._device_assignment[0].default_memory().kind:
             raise NotImplementedError(f"jit: {name} has {s}, but arguments and results of programs "
-                                      "can only be in the default memory of the device")
+                                      f"can only be in the device's own memory or in {HOST!r}")
     return found
 
 

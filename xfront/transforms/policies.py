@@ -3,8 +3,8 @@
 A policy is a function `(primitive, *avals, **parameters) -> answer`. The primitive has a `name` and
 is an object such as `lax.dot_general_p`; the avals have the shapes and dtypes of the operands;
 parameters have JAX's names (`docs/names.md`). An answer is a bool, `Saveable`, `Recompute` or an
-`Offloadable`. Values that may be offloaded are saved where they were computed, because there is no
-transfer to the host's memory yet.
+`Offloadable`. Values that may be offloaded are saved in the host's memory, and moved back where the
+backward pass reads them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from xfront_ir.sharding import HOST
 
 Policy = Callable[..., Any]
 
@@ -39,12 +40,10 @@ Recompute = _Answer("Recompute")
 
 
 class Offloadable(NamedTuple):
-    """The answer of a policy that allows a value to be saved in another memory.
-
-    It is saved where it was computed: there is no transfer to the host's memory yet.
+    """The answer of a policy that has a value saved in the host's memory.
 
     Args:
-      src, dst: kinds of memory, such as "device" and "pinned_host".
+      src, dst: kinds of memory, "device" and "pinned_host"; `checkpoint` refuses others.
 
     >>> ad_checkpoint.Offloadable(src="device", dst="pinned_host")
     Offloadable(src='device', dst='pinned_host')
@@ -65,11 +64,17 @@ class AskedPolicy:
     def saveable(self, op: Any) -> bool:
         """Whether the results of an op are saved. Raises: TypeError where the policy returns no
         answer."""
+        return is_saved(self._answer(op))
+
+    def offloads(self, op: Any) -> bool:
+        """Whether results that are saved are saved in the host's memory."""
+        return isinstance(self._answer(op), Offloadable)
+
+    def _answer(self, op: Any) -> Any:
         from ..primitives import aval_of, parameters, primitive_of  # no policy, no import
 
-        answer = self.policy(primitive_of(op.definition), *[aval_of(v.type) for v in op.operands],
-                             **parameters(op))
-        return is_saved(answer)
+        return self.policy(primitive_of(op.definition), *[aval_of(v.type) for v in op.operands],
+                           **parameters(op))
 
 
 @functools.lru_cache(256)
@@ -82,7 +87,12 @@ def is_saved(answer: Any) -> bool:
     """Whether an answer means that values are saved. Raises: TypeError where it is no answer."""
     if isinstance(answer, (bool, np.bool_)):
         return bool(answer)
-    if answer is Saveable or isinstance(answer, Offloadable):
+    if isinstance(answer, Offloadable):
+        if (answer.src, answer.dst) != ("device", HOST):
+            raise NotImplementedError(f"checkpoint: a policy answered {answer}, but values are only "
+                                      f"offloaded from 'device' to {HOST!r}")
+        return True
+    if answer is Saveable:
         return True
     if answer is Recompute:
         return False
@@ -145,7 +155,7 @@ def save_and_offload_only_these_names(*, names_which_can_be_saved: Sequence[str]
 
     Args:
       names_which_can_be_saved: names of the values that are saved.
-      names_which_can_be_offloaded: names of the values that may be offloaded.
+      names_which_can_be_offloaded: names of the values that are offloaded.
       offload_src, offload_dst: kinds of memory, see `Offloadable`.
     Raises: ValueError where a name is in both sequences.
     """
@@ -165,7 +175,7 @@ def save_and_offload_only_these_names(*, names_which_can_be_saved: Sequence[str]
 
 
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
-    """A policy that allows the results of matrix products without batch axes to be offloaded.
+    """A policy that offloads the results of matrix products without batch axes.
 
     Args:
       offload_src, offload_dst: kinds of memory, see `Offloadable`.

@@ -208,10 +208,9 @@ def _mapped(function: Function, request: Request, given: list, taken: list) -> l
     """
     body = VECTORIZE.pending(function, request)
     sharding = None
-    for t, _ in taken:
-        sharding = sharding or t.sharding
-    for v in function.returns:
-        sharding = sharding or v.type.sharding
+    for t in (*[t for t, _ in taken], *[v.type for v in function.returns]):
+        if sharding is None and t.sharding is not None and t.sharding.mesh.names:
+            sharding = t.sharding
     if sharding is None:
         return bind(body, given, name=function.name)
     mesh = sharding.mesh
@@ -227,7 +226,7 @@ def _mapped(function: Function, request: Request, given: list, taken: list) -> l
             sums = (held.spec.unreduced, held.spec.reduced) if held is not None else ((), ())
             if any(dims) or any(sums):
                 results[i] = emit(ops.reshard, results[i],
-                                  sharding=Sharding(mesh, Spec(dims, (), *sums)))
+                                  sharding=Sharding(mesh, Spec(dims, (), *sums), v.type.memory))
         return results
 
     from ..sharding.told import in_a_trace  # with the first explicit axes

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 from ..builder import Builder
 from ..core import Function, Op, Value
+from ..opdef import lookup
+from ..sharding import HOST, in_memory
 from .dead_code import dead_code
 from .inline import inline_calls
 from .linearize import Flags, divide
@@ -43,17 +45,21 @@ def divide_checkpoint(body: Function, linear: Flags, policy: Any) -> Checkpointe
     Args:
       body: a Function that is linear in the flagged parameters.
       linear: for each parameter, whether it is.
-      policy: None (nothing is saved but parameters), or has `saveable(op) -> bool`.
+      policy: None (nothing is saved but parameters), or has `saveable(op) -> bool`, and
+        `offloads(op) -> bool` for what is saved in the host's memory.
     """
     if policy is not None:
         body = inline_calls(body)                # so that the policy sees the ops inside
     parts = divide(body, linear)
     forward = parts.forward
     stop: set[Value] = set(forward.params)
+    parked: set[Value] = set()
     if policy is not None:
         for op in forward.ops:
             if policy.saveable(op):
                 stop.update(op.results)
+                if policy.offloads(op):
+                    parked.update([v for v in op.results if v.type.memory is None])
     wanted = parts.pick(forward.params, forward.returns)
     live = set(wanted)
     used: set[Value] = set()
@@ -72,9 +78,22 @@ def divide_checkpoint(body: Function, linear: Flags, policy: Any) -> Checkpointe
     n = len(parts.forward.params)
     n = len(linear) - n
     b = Builder(body.name)
-    b.params = [Value(v.type) for v in (*parts.linear.params[:n], *given)]
+    b.params = [Value(v.type.in_memory(HOST) if v in parked else v.type)
+                for v in (*parts.linear.params[:n], *given)]
     recomputed = Function(body.name, given, tuple(reversed(again)), wanted)
-    residuals = b.inline(recomputed, b.params[n:])
+    back = [_moved(b, p, None) if v in parked else p
+            for v, p in zip(given, b.params[n:], strict=True)]
+    residuals = b.inline(recomputed, back)
     side = b.close(b.inline(parts.linear, (*b.params[:n], *residuals)))
-    ahead = dead_code(forward.replace(returns=(*forward.returns[:parts.n_out], *saved)))
+    f = Builder(forward.name)
+    f.ops = list(forward.ops)
+    left = [_moved(f, v, HOST) if v in parked else v for v in saved]
+    ahead = dead_code(forward.replace(ops=tuple(f.ops),
+                                      returns=(*forward.returns[:parts.n_out], *left)))
     return Checkpointed(ahead, dead_code(side), read, parts.active_out, parts.n_out)
+
+
+def _moved(b: Builder, value: Value, memory: str | None) -> Value:
+    wanted = value.type.in_memory(memory)
+    return b.emit(lookup("reshard"), value,
+                  sharding=wanted.sharding or in_memory(wanted.ndim, None))

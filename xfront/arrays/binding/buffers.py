@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 
 import numpy as np
+from xfront_ir.sharding import HOST
 
 from ..abstract import AbstractArray
 from ..beside import without_jax
@@ -111,6 +112,8 @@ def put(x: Any, device: Any = None, weak: bool = False, copy: bool = True,
                 moved_between_processes and not sharding.has_addressable_devices):
             return put_sharded(x, sharding, weak, committed)
     aval = AbstractArray(x.shape, x.dtype, weak)
+    if sharding._memory_kind == HOST:
+        aval = aval.placed(sharding)
     return cpp.batched_device_put(
         aval, sharding, [x], [sharding._device], committed, copy, _ZERO_COPY, True
     )

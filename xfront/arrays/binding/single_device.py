@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from xfront_ir import sharding as data
+
 from .classes import Device, SingleDeviceSharding, install_on
 
 _SINGLE: dict[tuple, SingleDeviceSharding] = {}
@@ -66,6 +68,11 @@ def _with_memory_kind(sharding: SingleDeviceSharding, kind: str) -> SingleDevice
     return single_device_sharding(sharding._device, kind)
 
 
+def _explicit(sharding: SingleDeviceSharding, ndim: int) -> data.Sharding | None:
+    """What types say of the sharding: that arrays are in the host's memory, or None."""
+    return data.in_memory(ndim, data.HOST) if sharding._memory_kind == data.HOST else None
+
+
 def _shard_shape(sharding: SingleDeviceSharding, shape: Sequence[int]) -> tuple[int, ...]:
     """Shape of a device's part of an array of the given shape."""
     return tuple(shape)
@@ -83,6 +90,7 @@ _SINGLE_DEVICE_SURFACE: dict[str, Any] = {
     "__copy__": lambda s: s,
     "__deepcopy__": lambda s, memo: s,
     "__module__": "xfront.sharding",
+    "_explicit": _explicit,
     "_to_xla_hlo_sharding": _replicate,
     "_addressable_device_assignment": property(lambda s: tuple(_addressable(s))),
     "_device_assignment": property(lambda s: (s._device,)),
