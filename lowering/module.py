@@ -266,7 +266,8 @@ def _param_attrs(ctx: RuleContext, function: Function, donated: Sequence[int],
         results = free.get(function.params[i].type)
         if results:
             dicts[i]["tf.aliasing_output"] = ctx.i32(results.pop())
-        elif function.params[i].type.memory is None:
+        elif (kind := function.params[i].type.memory) is None or kind in [
+                v.type.memory for v in function.returns]:
             dicts[i]["jax.buffer_donor"] = ctx.bool(True)
     return ctx.array([ctx.ir.DictAttr.get(d) for d in dicts])
 

@@ -111,7 +111,6 @@ _REASONS = {
         interpreters.batching.register_vmappable(make_iota)""",
     "its parameters are NumPy's, `arg1` and `arg2`": "dtypes.issubdtype(a) dtypes.issubdtype(b)",
     "write `sharding.Mesh`": "interpreters.mlir.Mesh",
-    "give `device_put` a sharding `with_memory_kind`": "memory",
     "write `contextvars.ContextVar`; it is no part of a program's key": "make_user_context",
     "write Python's `breakpoint()` in a `debug.callback`": "debug.breakpoint",
     "give arrays of the one dtype and convert in a `custom_jvp`":

@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         image,
         interpreters,
         lax,
+        memory,
         monitoring,
         nn,
         ops,

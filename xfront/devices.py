@@ -155,9 +155,9 @@ def _put(x: Any, device: Any) -> Any:
     if isinstance(x, binding.ArrayImpl) and device is None:
         return x
     if type(device) is MemorySpace:
-        kind, held = _kind(device), x.sharding if isinstance(
-            x, binding.ArrayImpl) else binding.default_sharding()
-        device = held.with_memory_kind(kind or held._device_assignment[0].default_memory().kind)
+        held: Any = x.sharding if isinstance(x, binding.ArrayImpl) else binding.default_sharding()
+        own = held._device_assignment[0].default_memory().kind
+        device = held.with_memory_kind(_kind(device) or own)
     if not is_array_like(x):
         raise TypeError(f"Cannot interpret value of type {type(x)} as an abstract array; it does "
                         "not have a dtype attribute")

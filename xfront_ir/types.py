@@ -2,7 +2,8 @@
 
 A type may say which axes of a mesh divide its values: in `f32[8@x,4]`, over four devices, each
 device holds two rows. These are *explicit* axes of the mesh. It may also say that values are in
-the host's memory, `f32<host>[8,4]`. Neither changes what a program computes. Type rules of ops see types without them; `spreading.py` adds those of the results.
+the host's memory, `f32<host>[8,4]`. Neither changes what a program computes. Type rules of ops see
+types without them; `spreading.py` adds those of the results.
 """
 
 from __future__ import annotations

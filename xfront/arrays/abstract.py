@@ -153,7 +153,7 @@ class AbstractArray:
         """The type as text, `float32[3,4]`; with `short_dtypes` as in IR text, `f32[3,4]`."""
         name = short_dtype_name(self.dtype) if short_dtypes else self.dtype.name
         varies = "" if self._varies is None else self.manual_axis_type.text
-        if self.axes is None:
+        if self.ir is None or self.axes is None:
             return f"{name}[{','.join(map(str, self.shape))}]{varies}"
         return name + str(self.ir).removeprefix(self.ir.dtype.name) + varies
 

@@ -89,8 +89,8 @@ def is_saved(answer: Any) -> bool:
         return bool(answer)
     if isinstance(answer, Offloadable):
         if (answer.src, answer.dst) != ("device", HOST):
-            raise NotImplementedError(f"checkpoint: a policy answered {answer}, but values are only "
-                                      f"offloaded from 'device' to {HOST!r}")
+            raise NotImplementedError(f"checkpoint: a policy answered {answer}, but values are "
+                                      f"offloaded from 'device' to {HOST!r} alone")
         return True
     if answer is Saveable:
         return True

@@ -84,10 +84,13 @@ def _origin(value: Value, op: Op) -> str:
         body, place = bodies[0], op.results.index(value)
         if not isinstance(body, Function) or len(body.returns) != len(op.results):
             break
-        inner = {v: o for o in body.ops for v in o.results}.get(body.returns[place])
-        if inner is None:
+        made = {v: o for o in body.ops for v in o.results}
+        kept = body.returns[place]
+        if kept in made and made[kept].definition is ops.reshard:      # it was offloaded
+            kept = made[kept].operands[0]
+        if kept not in made:
             break
-        value, op = body.returns[place], inner
+        value, op = kept, made[kept]
     loc = op.loc
     where = f" from {loc.file}:{loc.line} ({loc.function})" if loc is not None else ""
     if op.definition is ops.checkpoint_name:

@@ -246,7 +246,8 @@ def batched(type: TensorType, position: int | None, size: int) -> TensorType:
     """The type with a batch axis at `position`."""
     if position is None:
         return type
-    return type.with_shape((*type.shape[:position], size, *type.shape[position:]))
+    made = type.with_shape((*type.shape[:position], size, *type.shape[position:]))
+    return made.in_memory(type.memory)
 
 
 GRAD, JVP, VECTORIZE = Grad(), Jvp(), Vectorize()

@@ -1,0 +1,21 @@
+"""Values in the host's memory. A process with eight CPU devices runs `memory_checks.py`; each check
+is a test here."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.device_checks import errors_of
+
+from .memory_checks import CHECKS
+
+
+@pytest.fixture(scope="module")
+def errors() -> dict[str, str | None]:
+    """By name of the check: the traceback of the error that it met, or None."""
+    return errors_of("tests.xfront.sharding.memory_checks", CHECKS)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_memory(name: str, errors: dict[str, str | None]) -> None:
+    assert errors[name] is None, errors[name]
