@@ -119,15 +119,16 @@ def copy(a: ArrayLike, order: str | None = None) -> Array:
 
 def place_of(name: str, device: DeviceLike, out_sharding: ShardingLike) -> Any:
     """Where a new array goes: `device` or `out_sharding`, whichever is given. Raises: ValueError
-    for both."""
+    for both, and for an `out_sharding` with axes that are not explicit."""
     if device is not None and out_sharding is not None:
         raise ValueError(f"{name}: device and out_sharding cannot both be given, since each says "
                          "where the array goes")
     found = out_sharding if device is None else device
-    if type(found).__name__ == "PartitionSpec":
-        from ..sharding.context import as_sharding  # late: needed for specs only
+    if type(found).__name__ in ("PartitionSpec", "NamedSharding"):
+        from ..sharding.context import as_sharding, of_explicit_axes  # late: needed for specs only
 
-        return as_sharding(name, found, "out_sharding")
+        found = as_sharding(name, found, "out_sharding")
+        return found if out_sharding is None else of_explicit_axes(name, found)
     return found
 
 
@@ -425,7 +426,8 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
     """`fill_value`, a number or an array that broadcasts to `shape`, in every place.
 
     Args:
-      dtype: dtype of the result; None for that of the fill value, weak for a Python number.
+      dtype: dtype of the result; None for that of the fill value, weak for a Python number unless
+        a `device` is given outside of programs.
     Source: `numpy.full`.
 
     >>> jnp.full((2, 2), 7)
@@ -436,11 +438,24 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
     kind = type(fill_value)
     place = place_of("full", device, out_sharding)
     wanted = None if dtype is None else requested_dtype("full", dtype)
+    strong = _is_strong_on(device)
     if kind in SCALARS:
         if wanted is None:
-            return filled(fill_value, shape, binding.scalar_dtype(kind), kind is not bool, place)
+            return filled(fill_value, shape, binding.scalar_dtype(kind),
+                          kind is not bool and not strong, place)
         return filled(_number(fill_value, wanted), shape, wanted, False, place)
-    return _placed(_full(array_like("full", fill_value), shape, wanted), place)
+    made = _placed(_full(array_like("full", fill_value), shape, wanted), place)
+    return _strong(made) if strong else made
+
+
+def _is_strong_on(device: DeviceLike) -> bool:
+    """Whether numbers become strong: those that go straight to a device do."""
+    return device is not None and state.current is None
+
+
+def _strong(x: Any) -> Any:
+    weak = type(x) is binding.ArrayImpl and x.aval.weak_type
+    return binding.rewrap(x, weak=False) if weak else x
 
 
 def _number(value: Any, dtype: Any) -> np.ndarray:
@@ -529,9 +544,11 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     place = place_of("full_like", device, out_sharding) or _beside(a, shape)
     if is_extended(kind):
         return _placed(broadcast_keys(fill_value, shape), place)
+    strong = _is_strong_on(device)
     if type(fill_value) in SCALARS:
-        return filled(_number(fill_value, kind), shape, kind, weak, place)
-    return _placed(_full(array_like("full_like", fill_value), shape, kind), place)
+        return filled(_number(fill_value, kind), shape, kind, weak and not strong, place)
+    made = _placed(_full(array_like("full_like", fill_value), shape, kind), place)
+    return _strong(made) if strong else made
 
 
 @eager(static=("shape",))

@@ -15,7 +15,7 @@ from ..tracing.trace import state as tracing
 from .entered import Entered
 from .mesh import AbstractMesh, Mesh
 from .named import NamedSharding
-from .partition_spec import PartitionSpec
+from .partition_spec import PartitionSpec, axes_of
 
 _EMPTY_ABSTRACT = AbstractMesh((), ())
 
@@ -159,5 +159,25 @@ def as_sharding(function: str, x: Any, what: str = "shardings") -> Any:
                     f"an array, x.sharding, got {x!r} of type {type(x).__name__}")
 
 
-__all__ = ["as_sharding", "context_mesh", "get_abstract_mesh", "get_mesh", "set_mesh",
-           "spec_mesh", "use_abstract_mesh"]
+def of_explicit_axes(function: str, sharding: Any) -> Any:
+    """The sharding, whose spec names explicit axes alone: the compiler divides by the others, so no
+    type could say that they divide a result.
+
+    Raises: ValueError for another axis in it.
+    """
+    if type(sharding) is NamedSharding:
+        own = sharding.mesh.explicit_axes
+        for name in [n for entry in sharding.spec for n in axes_of(entry)]:
+            if name not in own:
+                kind = dict(zip(sharding.mesh.axis_names, sharding.mesh.axis_types,
+                                strict=True))[name]
+                raise ValueError(
+                    f"PartitionSpec passed to {function} cannot contain axis names that are of "
+                    f"type Auto or Manual. Got PartitionSpec: {sharding.spec} with axis name: "
+                    f"{name} of type: AxisType.{kind.name}. The compiler divides along such axes: "
+                    "use lax.with_sharding_constraint, device_put or a mesh with explicit axes")
+    return sharding
+
+
+__all__ = ["as_sharding", "context_mesh", "get_abstract_mesh", "get_mesh",
+           "of_explicit_axes", "set_mesh", "spec_mesh", "use_abstract_mesh"]

@@ -17,7 +17,7 @@ from ..tracing.trace import state, trace_function
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_flatten, tree_unflatten
 from .constraint import resharded
-from .context import as_sharding
+from .context import as_sharding, of_explicit_axes
 from .named import ir_sharding
 
 
@@ -27,9 +27,10 @@ def asked_for(name: str, out_sharding: Any) -> Any:
     Args:
       name: name of the function, for errors.
       out_sharding: a Sharding or PartitionSpec.
-    Raises: TypeError for anything else; RuntimeError for a spec without a mesh in context.
+    Raises: TypeError for anything else; RuntimeError for a spec without a mesh in context;
+      ValueError for a spec with axes that are not explicit.
     """
-    found = as_sharding(name, out_sharding, "out_sharding")
+    found = of_explicit_axes(name, as_sharding(name, out_sharding, "out_sharding"))
     return found if type(found) is binding.NamedSharding and found.mesh.axis_names else None
 
 

@@ -20,6 +20,7 @@ from xfront_ir.passes.varying import varying
 from xfront_ir.sharding import MeshAxes, Spec, replicated
 from xfront_ir.types import TensorType
 
+from ..arrays import binding
 from ..sharding.constraint import shown
 from ..sharding.context import use_abstract_mesh
 from ..sharding.mesh import AbstractMesh, AxisType, Mesh
@@ -215,9 +216,9 @@ class Mapped:
         sets = [varies(x).union(s.axes) for x, s in zip(leaves, ins, strict=True)]
         flat = self.traced(call, kinds, mesh, axes, sets)
         result = tree_unflatten(flat.out_tree, [0] * len(flat.function.returns))
+        told = self.spread("out_specs", self.out_specs, result)
         outs = [self.fitted("out_specs", spec, v.type, lambda i=i: f"result {i}")
-                for i, (spec, v) in enumerate(zip(self.spread("out_specs", self.out_specs, result),
-                                                  flat.function.returns, strict=True))]
+                for i, (spec, v) in enumerate(zip(told, flat.function.returns, strict=True))]
         for v in flat.function.params[len(ins):]:
             self.check_whole(axes, v.type)
             if held := {a for d in v.type.dims for a in d}.intersection(axes):
@@ -231,7 +232,12 @@ class Mapped:
         if self.check_vma and not follows():
             body = self.checked(body, mesh, axes, ins, outs)
         program = mapped_program(self.name, body, mesh.axes, axes, ins, outs, self.check_vma)
-        return tree_unflatten(flat.out_tree, bind(program, operands, name=self.name))
+        results = bind(program, operands, name=self.name)
+        if {*axes} != {*mesh.axis_names}:
+            told = [public_spec(s).update(partitions=[*p, *[None] * (s.ndim - len(p))])
+                    for s, p in zip(outs, told, strict=True)]
+        return tree_unflatten(flat.out_tree, [
+            _as_told(x, mesh, spec) for x, spec in zip(results, told, strict=True)])
 
     def inferred(self, mesh: Any, axes: tuple[str, ...], leaves: Sequence[Any]
                  ) -> list[PartitionSpec]:
@@ -349,6 +355,22 @@ class Mapped:
             f"given has shape {mesh.axis_sizes} with corresponding axis names {mesh.axis_names}."
             f"\n\n{place} has type {t}, and in_specs has {spec} for it. Array arguments' axis "
             "sizes must be evenly divisible by the product of the mesh axes that divide them.")
+
+
+def _as_told(x: Any, mesh: Any, spec: PartitionSpec) -> Any:
+    """An array, with the spec as it was written where the compiler's means the same."""
+    if type(x) is not binding.ArrayImpl or type(x._sharding) is not binding.NamedSharding:
+        return x
+    wanted = _told_on(x._sharding, mesh, spec, x.ndim)
+    return x if wanted is x._sharding else binding.result_handler(x.aval, wanted, x._committed)(x)
+
+
+@functools.lru_cache(4096)
+def _told_on(sharding: Any, mesh: Any, spec: PartitionSpec, ndim: int) -> Any:
+    if sharding.spec == spec or type(mesh) is not Mesh:
+        return sharding
+    wanted = binding.NamedSharding(mesh, spec)
+    return wanted if wanted.is_equivalent_to(sharding, ndim) else sharding
 
 
 def _set(names: Any) -> str:
