@@ -477,7 +477,8 @@ class RuleContext:
         """`made`, constrained to the sharding in the type of `value`; the compiler chooses for mesh
         axes that are not explicit."""
         found = value.type.sharding
-        if found is None or self.num_partitions == 1 or not found.mesh.names:
+        if found is None or self.num_partitions == 1 or not found.mesh.names or (
+                value.type.is_manual):
             return made
         return self.constrained(made, found, value.type)
 
@@ -502,7 +503,7 @@ class RuleContext:
     def total(self, made: Any, type_: TensorType) -> Any:
         """`made`, summed where its type says that devices hold terms of it."""
         held = type_.sharding
-        if held is None or not held.spec.unreduced or self.num_partitions == 1:
+        if held is None or not held.spec.unreduced or self.num_partitions == 1 or type_.is_manual:
             return made
         return self.constrained(made, Sharding(held.mesh, Spec(held.spec.dims)), type_)
 

@@ -18,7 +18,7 @@ from .errors import ShardingTypeError
 from .literal import Literal, literal, number
 from .locations import Location
 from .opdef import OpDef, R, infer_anyway, infer_types, lookup
-from .sharding import HOST, in_memory
+from .sharding import HOST, Sharding, in_memory
 from .spreading import settled
 from .types import TensorType
 
@@ -124,7 +124,15 @@ class Builder:
             return None
         reshard = lookup("reshard")
         return tuple([v if s is None else self.emit(reshard, v, sharding=s)
+                      if "manual" not in s.mesh.types else self._settled_inside(v, s)
                       for v, s in zip(operands, settled(definition, types), strict=True)])
+
+    def _settled_inside(self, value: Value, sharding: Sharding) -> Value:
+        """As `settled` inside a `shard_map`: what is the same on all devices becomes reduced."""
+        if value.type.sharding is not None or not sharding.spec.reduced:
+            return value
+        return self.emit(lookup("manual_cast"), value, mesh=sharding.mesh,
+                         axes=sharding.spec.reduced, old="invarying", new="reduced")
 
     def _on_host(self, value: Value) -> Value:
         """A scalar, or what is made of scalars alone, in the host's memory; another value as it

@@ -245,14 +245,15 @@ NO_MESH = MeshAxes((), ())
 
 
 def explicit(sharding: Sharding) -> Sharding | None:
-    """What types keep of a sharding: the explicit axes of its mesh, and whether values are in the
-    host's memory; None where that is nothing."""
+    """What types keep of a sharding: the explicit axes of its mesh, the manual ones over which
+    values are sums, and whether they are in the host's memory; None where that is nothing."""
     if sharding in _EXPLICIT:
         return _EXPLICIT[sharding]
     mesh, spec = sharding.mesh.abstract, sharding.spec
     own = frozenset(mesh.of_type("explicit"))
-    kept = Spec([[a for a in d if a in own] for d in spec.dims], (), own & {*spec.unreduced},
-                own & {*spec.reduced})
+    summed = own.union(mesh.of_type("manual"))
+    kept = Spec([[a for a in d if a in own] for d in spec.dims], (), summed & {*spec.unreduced},
+                summed & {*spec.reduced})
     memory = HOST if sharding.memory_kind == HOST else None
     found = None
     if kept.axes or kept.unreduced or kept.reduced:

@@ -150,8 +150,10 @@ def summed(op: OpDef, types: Types, linear: bool, by_element: bool) -> tuple[Nam
         (agreed,) = sums
         if agreed is not None and all([t.is_inexact for t in summands]):
             return agreed
+    take = "lax.psum(x, axes)" if any([t.is_manual for t in types]) else (
+        "xfront.sharding.reshard(x, P(...))")
     refuse(f"{op.name} operation does not accept unreduced inputs like {listed(types)}: "
-           "the devices hold terms of a sum. Take the sum by `xfront.sharding.reshard(x, P(...))`")
+           f"the devices hold terms of a sum. Take the sum by `{take}`")
 
 
 def _unreduced(t: TensorType, asked: bool) -> bool:
@@ -161,6 +163,9 @@ def _unreduced(t: TensorType, asked: bool) -> bool:
 def _reduced(op: OpDef, types: Types, found: set[Names], kept: bool) -> Names:
     """The `reduced` axes of results whose operands are all whole sums."""
     if found == {()} or not (kept or len(types) == 1):
+        if found != {()} and any([t.is_manual for t in types]):
+            refuse(f"{op.name} takes no reduced values inside shard_map, got {listed(types)}: cast "
+                   "them with lax.pcast(x, axes, to='varying')")
         return ()                                 # values are whole; only their derivatives differ
     if len(found) > 1:
         refuse(f"{op.name}: inputs cannot be sharded or replicated over axes along which another "

@@ -52,6 +52,11 @@ class TensorType(Fixed):
         """`"pinned_host"` for values in the host's memory, None for those in the devices' own."""
         return None if self.sharding is None else self.sharding.memory_kind
 
+    @property
+    def is_manual(self) -> bool:
+        """Whether this is the type of sums inside a `shard_map`."""
+        return self.sharding is not None and "manual" in self.sharding.mesh.types
+
     def in_memory(self, kind: str | None) -> TensorType:
         """The type of the same values in the devices' own memory (None), or `"pinned_host"`."""
         held = self.sharding

@@ -27,7 +27,11 @@ def _groups(ctx: RuleContext, op: Op) -> np.ndarray:
 
     Raises: NameError where the enclosing mesh lacks one of the axes.
     """
-    axes, mesh = op.attrs["axes"], ctx.mesh
+    return _groups_along(ctx, op, op.attrs["axes"], op.attrs["sizes"])
+
+
+def _groups_along(ctx: RuleContext, op: Op, axes: Any, sizes: Any) -> np.ndarray:
+    mesh = ctx.mesh
     if mesh is None or any([a not in mesh.names for a in axes]):
         where = f" at {op.loc}" if op.loc is not None else ""
         raise NameError(f"unbound axis name: {', '.join(map(repr, axes))} in {op.definition.name}"
@@ -75,15 +79,20 @@ def _combiner(ctx: RuleContext, op: Op, kind: str) -> tuple[Any, list[TensorType
 
 
 def _all_reduce(kind: str) -> Any:
-    def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
-        groups = _groups(ctx, op)
-        if groups.shape[1] == 1:
-            return x
-        fill, args = _combiner(ctx, op, kind)
-        return ctx.create("stablehlo.all_reduce", [x], op.results, (fill,), args,
-                          **_together(ctx, op, groups), use_global_device_ids=ctx.unit)
+    return lambda ctx, op, x: _reduced(ctx, op, x, kind, _groups(ctx, op))
 
-    return lower
+
+def _reduced(ctx: RuleContext, op: Op, x: Any, kind: str, groups: np.ndarray) -> Any:
+    if groups.shape[1] == 1:
+        return x
+    fill, args = _combiner(ctx, op, kind)
+    return ctx.create("stablehlo.all_reduce", [x], op.results, (fill,), args,
+                      **_together(ctx, op, groups), use_global_device_ids=ctx.unit)
+
+
+def all_reduced(ctx: RuleContext, op: Op, x: Any, axes: Any, sizes: Any) -> Any:
+    """The sum of x over the axes of a mesh, as the result of `op`."""
+    return _reduced(ctx, op, x, "stablehlo.add", _groups_along(ctx, op, axes, sizes))
 
 
 for _definition, _kind in ((ops.psum, "stablehlo.add"), (ops.psum_invariant, "stablehlo.add"),
@@ -167,7 +176,7 @@ def _axis_index(ctx: RuleContext, op: Op) -> Any:
     _groups(ctx, op)
     total = ctx.constant(0, I32)
     for i, (axis, size) in enumerate(zip(op.attrs["axes"], op.attrs["sizes"], strict=True)):
-        own = _index_along(ctx, axis)
+        own = index_along(ctx, axis)
         if i:
             total = ctx.create("stablehlo.multiply", [total, ctx.constant(size, I32)], [I32])
             own = ctx.create("stablehlo.add", [total, own], [I32])
@@ -175,7 +184,7 @@ def _axis_index(ctx: RuleContext, op: Op) -> Any:
     return total
 
 
-def _index_along(ctx: RuleContext, axis: str) -> Any:
+def index_along(ctx: RuleContext, axis: str) -> Any:
     """The device's index along an axis: the value that the region receives, or else computed from
     the device's number in the program."""
     mesh, word = ctx.mesh, scalar(dtypes.u32)

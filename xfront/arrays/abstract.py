@@ -113,9 +113,13 @@ class AbstractArray:
         Raises: NotImplementedError where the axes are not known yet.
         """
         held = self._varies
-        if held is None or type(held) is ManualAxisType:
-            return held or INVARYING
-        return ManualAxisType(varying=held.varies)
+        if type(held) is ManualAxisType:
+            return held
+        if self.ir is None or not self.ir.is_manual or self.axes is None:
+            return INVARYING if held is None else ManualAxisType(varying=held.varies)
+        spec = self.axes.spec
+        return ManualAxisType(varying=frozenset() if held is None else held.varies,
+                              unreduced=frozenset(spec.unreduced), reduced=frozenset(spec.reduced))
 
     mat = manual_axis_type
 
@@ -153,7 +157,8 @@ class AbstractArray:
         """The type as text, `float32[3,4]`; with `short_dtypes` as in IR text, `f32[3,4]`."""
         name = short_dtype_name(self.dtype) if short_dtypes else self.dtype.name
         varies = "" if self._varies is None else self.manual_axis_type.text
-        if self.ir is None or self.axes is None:
+        if self.ir is None or self.axes is None or self.ir.is_manual:
+            varies = varies or self.manual_axis_type.text
             return f"{name}[{','.join(map(str, self.shape))}]{varies}"
         return name + str(self.ir).removeprefix(self.ir.dtype.name) + varies
 

@@ -12,7 +12,7 @@ class ManualAxisType:
     Args:
       varying: set of names of axes along which the value may differ between devices.
       unreduced, reduced: sets of names of axes over which the sum of the value, or of its
-        cotangent, is still to be taken; no value here has such axes.
+        cotangent, is still to be taken.
     Raises: TypeError where they are not sets; ValueError where an axis is in two of them.
 
     >>> xfront.sharding.ManualAxisType(varying={"x"})
@@ -82,8 +82,13 @@ class ManualAxisType:
     def text(self) -> str:
         """The text after a type, such as `{V:x}`."""
         letters = (("V", self.varying), ("U", self.unreduced), ("R", self.reduced))
-        found = [f"{letter}:{','.join(sorted(axes))}" for letter, axes in letters if axes]
+        found = [f"{letter}:{min(axes) if len(axes) == 1 else _listed(axes)}"
+                 for letter, axes in letters if axes]
         return "{" + ", ".join(found) + "}" if found else ""
+
+
+def _listed(axes: frozenset[str]) -> str:
+    return f"({','.join(sorted(axes))})"
 
 
 def _restored(fields: dict[str, frozenset[str]]) -> ManualAxisType:

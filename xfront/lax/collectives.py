@@ -18,7 +18,7 @@ from ..arrays.annotations import Array
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, binary, convert
 from ..arrays.operands import operand as tracer
-from ..sharding.regions import follows, manual_axes
+from ..sharding.regions import follows, manual_axes, regions
 from ..tracing.following import varies
 from ..tracing.trace import binder_of, emit, state
 from ..tracing.tracer import Tracer
@@ -126,9 +126,49 @@ def _psum(x: Any, axis_name: Any, groups: Any) -> Any:
             x = convert(x, dtypes.i32)
         if own:
             x = emit(ops.reduce_sum, x, axes=own)
+        if names and x.value.type.is_manual and held_along("psum", x, names) == "unreduced":
+            if groups is not None:
+                raise NotImplementedError("psum: a sum of unreduced values has no "
+                                          "axis_index_groups; it is over whole axes")
+            return cast(x, names, "unreduced", "invarying")
+        if names:
+            _refuse_sums("psum", x, names)
         return emit(ops.psum, x, axes=names, sizes=sizes, groups=groups) if names else x
 
     return _recorded(names, x, body) if names else _alone(x, body)
+
+
+def held_along(name: str, x: Any, names: Sequence[Any]) -> str:
+    """How devices hold a traced value inside `shard_map` along these axes: a word of
+    `xfront_ir/ops/terms.py`. Raises: ValueError where they differ."""
+    t = x.value.type
+    spec = None if t.sharding is None or not t.is_manual else t.sharding.spec
+    varied = varies(x)
+    found = {"unreduced" if spec is not None and n in spec.unreduced else
+             "reduced" if spec is not None and n in spec.reduced else
+             "varying" if n in varied else "invarying" for n in names}
+    if len(found) > 1:
+        raise ValueError(f"{name}: along all of its axes {tuple(names)} a value must be held "
+                         f"alike, but {x.aval} is {' and '.join(sorted(found))}; use one call for "
+                         "each")
+    return found.pop()
+
+
+def cast(x: Any, names: Sequence[Any], old: str, new: str) -> Any:
+    """One traced value, held in another way along these axes."""
+    mesh = regions()[-1].mesh.axes.abstract
+    manual = mesh.with_types(dict.fromkeys(manual_axes(), "manual"))
+    return emit(ops.manual_cast, x, mesh=manual, axes=tuple(names), old=old, new=new)
+
+
+def _refuse_sums(name: str, x: Any, names: Sequence[Any]) -> Any:
+    """Refuse an unreduced or reduced value where each device is to give its own. Raises:
+    ValueError."""
+    if x.value.type.is_manual and (kind := held_along(name, x, names)) in ("unreduced", "reduced"):
+        raise ValueError(f"{name}: a value of type {x.aval} is {kind} along {tuple(names)}; "
+                         + ("take the sum with lax.psum or lax.psum_scatter" if kind == "unreduced"
+                            else "cast it with lax.pcast(x, axes, to='varying')"))
+    return x
 
 
 def _alone(x: Any, body: Callable[[Any], Any]) -> Any:
@@ -166,6 +206,7 @@ def _extremum(name: str, definition: Any, reducer: Any, doc: str, gives: str
         def body(x: Any) -> Any:
             if own:
                 x = emit(reducer, x, axes=own)
+            _refuse_sums(name, x, names)
             return emit(definition, x, axes=names, sizes=sizes, groups=groups) if names else x
 
         return _recorded(names, x, body) if names else _alone(x, body)
@@ -201,9 +242,12 @@ def all_gather(x: T, axis_name: AxisName, *, axis_index_groups: Groups = None, a
 
     Args:
       axis: the position of the new axis of participants; if `tiled`, the axis that is extended.
-      to: None or "varying"; each participant has the result.
-    Raises: ValueError for another `to`; NotImplementedError for "invarying" and "reduced", which
-      are types of arrays on several devices.
+      to: None or "varying": each participant has a result of its own. Inside a `shard_map` with
+        `check_vma` it may be "invarying", one result that all have alike, or "reduced", one whose
+        cotangent stays terms of a sum (`PartitionSpec(reduced=...)`).
+    Raises: ValueError for another `to`, and where x does not vary over the axes of "invarying" or
+      "reduced"; NotImplementedError for these over axes of vmap, with `axis_index_groups` and
+      without `check_vma`.
 
     >>> xfront.vmap(lambda x: lax.all_gather(x, 'i'), axis_name='i')(jnp.array([1., 3.]))
     Array([[1., 3.],
@@ -211,15 +255,26 @@ def all_gather(x: T, axis_name: AxisName, *, axis_index_groups: Groups = None, a
     """
     if to not in (None, "varying", "invarying", "reduced"):
         raise ValueError(f"all_gather: to must be 'varying', 'invarying' or 'reduced', got {to!r}")
-    if to in ("invarying", "reduced"):
-        raise NotImplementedError(f"all_gather: to={to!r} is not supported; only to='varying' is")
     groups = _groups(axis_index_groups)
     names, sizes = axis_sizes("all_gather", axis_name)
+    alike = to in ("invarying", "reduced")
+    if alike and (groups is not None or not follows() or not {*names}.issubset(manual_axes())):
+        raise NotImplementedError(f"all_gather: to={to!r} is only supported over axes of a "
+                                  "shard_map with check_vma=True, without axis_index_groups")
 
     def body(x: Any) -> Any:
         d = _axis("all_gather", axis, x.ndim + (not tiled))
-        return emit(ops.all_gather, x, axes=names, sizes=sizes, groups=groups, dimension=d,
+        _refuse_sums("all_gather", x, names)
+        if to == "invarying" and held_along("all_gather", x, names) == "invarying":
+            x = emit(ops.pcast, x, axes=names, sizes=sizes)
+        if alike and held_along("all_gather", x, names) != "varying":
+            raise ValueError(f"all_gather: to={to!r} takes values that vary over {names}, got "
+                             f"{x.aval}")
+        made = emit(ops.all_gather, x, axes=names, sizes=sizes, groups=groups, dimension=d,
                     tiled=bool(tiled))
+        if alike:
+            made = cast(made, names, "varying", "reduced")
+        return cast(made, names, "reduced", "invarying") if to == "invarying" else made
 
     return tree_map(lambda leaf: _recorded(names, array_like("all_gather", leaf), body), x)
 
@@ -244,6 +299,13 @@ def psum_scatter(x: T, axis_name: AxisName, *, scatter_dimension: int = 0,
         if x.shape[d] % n or (not tiled and x.shape[d] != n):
             raise ValueError(f"psum_scatter: dimension {d} of {x.value.type} must have "
                              f"{'a multiple of ' if tiled else ''}{n} elements")
+        if x.value.type.is_manual and held_along("psum_scatter", x, names) == "unreduced":
+            if groups is not None:
+                raise NotImplementedError("psum_scatter: a sum of unreduced values has no "
+                                          "axis_index_groups; it is over whole axes")
+            x = cast(x, names, "unreduced", "varying")
+        else:
+            _refuse_sums("psum_scatter", x, names)
         return emit(ops.psum_scatter, x, axes=names, sizes=sizes, groups=groups, dimension=d,
                     tiled=bool(tiled))
 
@@ -274,6 +336,7 @@ def all_to_all(x: T, axis_name: AxisName, split_axis: int, concat_axis: int, *,
             raise ValueError(f"all_to_all: split_axis {split} of {x.value.type} must have "
                              f"{'a multiple of ' if tiled else ''}{n} elements, one for each "
                              f"participant of {names}")
+        _refuse_sums("all_to_all", x, names)
         return emit(ops.all_to_all, x, axes=names, sizes=sizes, groups=groups, split=split,
                     concat=concat, tiled=bool(tiled))
 
@@ -304,6 +367,7 @@ def ppermute(x: T, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> T:
     pairs = tuple([(int(s), int(d)) for s, d in perm])
 
     def body(x: Any) -> Any:
+        _refuse_sums("ppermute", x, names)
         return emit(ops.ppermute, x, axes=names, sizes=sizes, perm=pairs)
 
     return tree_map(lambda leaf: _recorded(names, array_like("ppermute", leaf), body), x)
@@ -332,7 +396,7 @@ def pbroadcast(x: T, axis_name: AxisName, source: int) -> T:
         raise ValueError(f"pbroadcast: source {source} is not in [0, {math.prod(sizes)})")
 
     def body(x: Any) -> Any:
-        target = x.home
+        target = _refuse_sums("pbroadcast", x, names).home
         own = emit(ops.axis_index, axes=names, sizes=sizes)
         chosen = emit(ops.eq, own, target.literal(np.asarray(source, np.int32), ()))
         kind, wide = x.value.type.dtype, x
@@ -347,19 +411,24 @@ def pbroadcast(x: T, axis_name: AxisName, source: int) -> T:
 
 
 _CASTS = ("varying", "unreduced", "reduced")
+_PUBLIC_CASTS = {("invarying", "varying"), ("invarying", "reduced"), ("varying", "unreduced"),
+                 ("reduced", "varying")}
 
 
 def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
-    """`x`, declared to vary over axes of a `shard_map`; without axes, x itself.
+    """`x`, held in another way along axes of a `shard_map`; without axes, x itself.
 
-    The values do not change. The cotangent of x is the sum of the cotangents on the devices, since
-    x is the same on all of them. Without `check_vma` variation is not tracked, and the result is x.
+    No device's value changes. Without `check_vma` nothing is tracked, and the result is x.
 
     Args:
-      to: "varying".
-    Raises: ValueError for an unknown `to`, and where an axis is not one of a `shard_map`, since
-      axes of vmap have no such types; TypeError where a leaf is not an array; NotImplementedError
-      for "unreduced" and "reduced".
+      to: "varying", from a value that is the same on all devices, whose cotangent becomes the sum
+        of those of the devices, or from a reduced one, whose cotangent stays terms of a sum.
+        "unreduced", from a varying one: each device's value becomes its term of a sum.
+        "reduced", from one that is the same on all devices: its cotangent becomes terms of a sum.
+    Raises: ValueError for an unknown `to`, for other casts, and where an axis is not one of a
+      `shard_map`, since axes of vmap have no such types; TypeError where a leaf is not an array;
+      NotImplementedError for "unreduced" and "reduced" without `check_vma`, and inside two
+      `shard_map`s.
 
     >>> def f(x, y):
     ...     return x + lax.pcast(y, "i", to="varying")
@@ -378,18 +447,22 @@ def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
     if strays := [n for n in names if n not in own]:
         raise ValueError(f"pcast: to={to!r} can only be used for axes of a shard_map, and "
                          f"{strays[0]!r} is not one")
-    if to != "varying":
-        raise NotImplementedError(f"pcast: to={to!r} is not supported, only 'varying' is")
     if not follows():
+        if to != "varying":
+            raise NotImplementedError(f"pcast: to={to!r} needs a shard_map with check_vma=True")
         return x
+    if to != "varying" and len(regions()) > 1:
+        raise NotImplementedError(f"pcast: to={to!r} is not supported inside two shard_maps")
     names, sizes = axis_sizes("pcast", names)
-    for leaf in leaves:
-        if again := varies(leaf).intersection(names):
-            raise ValueError("Unsupported pcast from=varying, to='varying': a value varies over "
-                             f"{', '.join(map(repr, sorted(again)))} already")
 
     def body(x: Any) -> Any:
-        return emit(ops.pcast, x, axes=names, sizes=sizes)
+        old = held_along("pcast", x, names)
+        if (old, to) not in _PUBLIC_CASTS:
+            raise ValueError(f"Unsupported pcast from={old}, to={to!r}: a value of type {x.aval} "
+                             f"is {old} over {', '.join(map(repr, names))}")
+        if (old, to) == ("invarying", "varying"):
+            return emit(ops.pcast, x, axes=names, sizes=sizes)
+        return cast(x, names, old, to)
 
     return tree_map(lambda leaf: _recorded(names, array_like("pcast", leaf), body), x)
 

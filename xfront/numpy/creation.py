@@ -483,8 +483,9 @@ def _beside(a: Any, shape: tuple[int, ...]) -> Any:
     """Where an array of `shape` like `a` goes; None for the default device."""
     if type(a) is not Tracer:
         return beside(a, shape)
-    divided = a.value.type.sharding is not None and a.value.type.shape == shape
-    return a.aval.sharding if divided else None
+    t = a.value.type
+    divided = t.sharding is not None and t.sharding.mesh.names and not t.is_manual
+    return a.aval.sharding if divided and t.shape == shape else None
 
 
 def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any, bool]:

@@ -15,7 +15,8 @@ from ..tracing.programs import to_array
 from ..tracing.trace import emit, type_of
 from .mesh import Mesh
 from .named import abstract_sharding, ir_sharding
-from .partition_spec import PartitionSpec
+from .partition_spec import PartitionSpec, axes_of
+from .regions import manual_axes
 
 
 def checked(x: Any) -> Any:
@@ -45,7 +46,16 @@ def constraint(x: Any, sharding: Any) -> Any:
     return _divided(x, kind, sharding)
 
 
+def _refuse_manual(sharding: Any) -> None:
+    """Refuse to divide a value over axes of a `shard_map` inside it. Raises: ValueError."""
+    for entry in sharding.spec:
+        if both := {*axes_of(entry)}.intersection(manual_axes()):
+            raise ValueError(f"{sharding} divides a value over {min(both)!r}, but inside shard_map "
+                             "over this axis each device has values of its own")
+
+
 def _divided(x: Any, kind: Any, sharding: Any) -> Any:
+    _refuse_manual(sharding)
     asked = ir_sharding(sharding, kind.ndim)
     if asked.mesh.of_type("explicit") and explicit(asked) != kind.in_memory(None).sharding:
         raise AssertionError(
@@ -102,6 +112,7 @@ def resharded(x: Any, sharding: Any) -> Any:
     """
     kind = type_of(x)[0]
     sharding.shard_shape(kind.shape)
+    _refuse_manual(sharding)
     asked = ir_sharding(sharding, kind.ndim)
     return emit(ops.reshard, x, sharding=Sharding(asked.mesh, asked.spec, kind.memory))
 

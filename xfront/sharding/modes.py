@@ -20,7 +20,7 @@ from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 from .constraint import checked, resharded
-from .context import as_sharding, get_abstract_mesh, of_explicit_axes, use_abstract_mesh
+from .context import as_sharding, get_abstract_mesh, use_abstract_mesh
 from .mesh import AxisType
 from .partition_spec import PartitionSpec
 from .told import in_a_trace
@@ -47,8 +47,7 @@ def reshard(xs: T, out_shardings: Any) -> T:
     """
     leaves, tree = tree_flatten(xs)
     told = broadcast_prefix(out_shardings, xs, is_leaf=lambda s: s is None)
-    return tree_unflatten(tree, [_resharded(x, of_explicit_axes(
-        "reshard", as_sharding("reshard", s, "out_shardings")))
+    return tree_unflatten(tree, [_resharded(x, as_sharding("reshard", s, "out_shardings"))
                                  for x, s in zip(leaves, told, strict=True)])
 
 

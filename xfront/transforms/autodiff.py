@@ -521,6 +521,10 @@ def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree
             continue
         ct_type, _ = kind_of("vjp", ct)
         wanted = t.cotangent
+        if ct_type is not wanted and (wanted.is_manual or ct_type.is_manual):
+            raise ValueError(f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function "
+                             f"of {name}: got {ct_type}, but the cotangent of output leaf {i}, "
+                             f"of type {t}, has type {wanted}; cast it with lax.pcast")
         if ct_type is not wanted and ct_type.plain is t.plain and type(ct) is Tracer:
             ct = emit(ops.reshard, ct, sharding=lying(wanted, ct_type))
         elif ct_type.plain is not t.plain:

@@ -71,7 +71,8 @@ def shard_map(f: Callable[..., Any] | None = None, /, *, out_specs: Any, in_spec
       mesh; TypeError without `in_specs` where some of the axes are not explicit.
     Raises: TypeError where a spec or the mesh is of another type, or `axis_names` is a string;
       ValueError where specs or `axis_names` have axes that the mesh does not have;
-      NotImplementedError for specs with unreduced, reduced or unconstrained parts.
+      NotImplementedError for specs with unconstrained parts, and for `unreduced` and `reduced`
+      axes without `check_vma` or over some axes of the mesh alone.
     Source: Shardy, `sdy.manual_computation`.
 
     >>> mesh = xfront.make_mesh((1,), ("i",))
@@ -123,7 +124,7 @@ class Mapped:
         self.in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
         self.out_specs, self.axis_names, self.check_vma = out_specs, axis_names, check_vma
         if mesh is not None:
-            self.check_axes(self.own_axes(mesh))
+            self.check_axes(self.own_axes(mesh), mesh)
 
     def own_axes(self, mesh: Any) -> tuple[str, ...]:
         """The mesh axes over which values are parts inside the function.
@@ -140,18 +141,33 @@ class Mapped:
         return tuple([a for a in mesh.axis_names
                       if (a in self.axis_names if self.axis_names else a not in around)])
 
-    def check_axes(self, axes: tuple[str, ...]) -> None:
+    def check_sums(self, what: str, spec: PartitionSpec, mesh: Any) -> None:
+        """Refuse unreduced and reduced axes in a spec that nothing follows. Raises: ValueError
+        where the mesh has axes that are not explicit; NotImplementedError."""
+        if {*mesh.explicit_axes} != {*mesh.axis_names}:
+            raise ValueError(f"shard_map: unreduced and reduced axes in {what}, {spec}, need a "
+                             f"mesh whose axes are all of type `Explicit`. Got mesh {mesh}")
+        if not self.check_vma or self.axis_names not in (frozenset(), frozenset(mesh.axis_names)) \
+                or manual_axes():
+            raise NotImplementedError(
+                f"shard_map: unreduced and reduced axes in {what}, {spec}, are only supported with "
+                "check_vma=True, in a shard_map over all axes of the mesh that is not inside "
+                "another one")
+
+    def check_axes(self, axes: tuple[str, ...], mesh: Any) -> None:
         """Refuse specs with other axes. Raises: ValueError; NotImplementedError for a spec with
-        unreduced, reduced or unconstrained parts."""
+        unconstrained parts."""
         given = () if self.in_specs is Infer else self.in_specs
         for what, specs in (("in_specs", given), ("out_specs", self.out_specs)):
             for spec in tree_leaves(specs, is_leaf=_is_spec):
                 if spec is None:
                     continue
-                if spec.unreduced or spec.reduced or PartitionSpec.UNCONSTRAINED in spec:
+                if PartitionSpec.UNCONSTRAINED in spec:
                     raise NotImplementedError(f"shard_map: {what} has {spec}, but specs of "
                                               "shard_map may only hold axis names or None for each "
                                               "dimension")
+                if spec.unreduced or spec.reduced:
+                    self.check_sums(what, spec, mesh)
                 names = [n for e in spec for n in axes_of(e)]
                 for name in names:
                     if name not in axes:
@@ -193,7 +209,7 @@ class Mapped:
     def __call__(self, args: tuple) -> Any:
         mesh = self.found_mesh()
         axes = self.own_axes(mesh)
-        self.check_axes(axes)
+        self.check_axes(axes, mesh)
         leaves, tree = tree_flatten(args)
         specs = self.inferred(mesh, axes, leaves) if self.in_specs is Infer else (
             self.spread("in_specs", self.in_specs, args))
@@ -205,8 +221,8 @@ class Mapped:
                 ins[-1].check(mesh.axes, t.shape)
             except (IRValueError, ValueError):
                 self.refuse_sizes(mesh, t, public_spec(ins[-1]), self.place(args, i))
+            self.check_held(t, ins[-1])
             if t.sharding is not None:
-                self.check_whole(axes, t)
                 self.check_divided(mesh, axes, t, ins[-1])
             kinds.append((part_type(mesh.axes, axes, t, ins[-1]), weak))
 
@@ -220,7 +236,7 @@ class Mapped:
         outs = [self.fitted("out_specs", spec, v.type, lambda i=i: f"result {i}")
                 for i, (spec, v) in enumerate(zip(told, flat.function.returns, strict=True))]
         for v in flat.function.params[len(ins):]:
-            self.check_whole(axes, v.type)
+            self.check_closed(axes, v.type)
             if held := {a for d in v.type.dims for a in d}.intersection(axes):
                 raise ValueError(
                     f"shard_map: {self.name} closes over a value of type {v.type}, which is "
@@ -228,7 +244,7 @@ class Mapped:
                     "shard_map. Pass the value as an argument")
         operands = [*map(as_operand, leaves), *flat.captures]
         ins += [replicated(v.type.ndim) for v in flat.function.params[len(ins):]]
-        body = flat.function
+        body = self.as_terms(flat.function, mesh, axes, outs)
         if self.check_vma and not follows():
             body = self.checked(body, mesh, axes, ins, outs)
         program = mapped_program(self.name, body, mesh.axes, axes, ins, outs, self.check_vma)
@@ -249,19 +265,55 @@ class Mapped:
                 f"was not given when axis_names={frozenset(axes)} are not all of type "
                 f"AxisType.Explicit: {strays[0]!r} is not. Only the types of arrays on explicit "
                 "axes say how they are divided")
-        dims = [kind_of(self.name, x)[0].dims for x in leaves]
-        return [PartitionSpec(*[tuple([a for a in d if a in axes]) or None for d in found])
-                for found in dims]
+        types = [kind_of(self.name, x)[0] for x in leaves]
+        return [PartitionSpec(
+            *[tuple([a for a in d if a in axes]) or None for d in t.dims],
+            unreduced=frozenset(t.sharding.spec.unreduced if t.sharding else ()),
+            reduced=frozenset(t.sharding.spec.reduced if t.sharding else ())) for t in types]
 
-    def check_whole(self, axes: tuple[str, ...], t: TensorType) -> None:
-        """Refuse an argument or a captured value of which devices hold terms of a sum. Raises:
+    def check_held(self, t: TensorType, spec: Spec) -> None:
+        """Refuse an argument that is unreduced or reduced over other axes than its spec says.
+        Raises: ValueError."""
+        held = Spec(t.dims) if t.sharding is None else t.sharding.spec
+        if (held.unreduced, held.reduced) != (spec.unreduced, spec.reduced):
+            raise ValueError(
+                f"in_specs passed to shard_map: {public_spec(spec)} does not match the specs of "
+                f"the input: {public_spec(held)} for arg: {t}. Use `xfront.sharding.reshard` on "
+                "the argument first")
+
+    def as_terms(self, body: Function, mesh: Any, axes: tuple[str, ...], outs: Sequence[Spec]
+                 ) -> Function:
+        """The body with results cast to the terms that `out_specs` says they are. Raises:
+        ValueError where a result is a sum over other axes, or reduced over others."""
+        b = Builder(body.name)
+        b.ops = list(body.ops)
+        returns = []
+        for i, (v, spec) in enumerate(zip(body.returns, outs, strict=True)):
+            inside = v.type.sharding
+            held = Spec([]) if inside is None or not v.type.is_manual else inside.spec
+            missing = tuple([a for a in spec.unreduced if a not in held.unreduced])
+            if held.reduced != spec.reduced or {*held.unreduced} - {*spec.unreduced} or (
+                    missing and held.reduced and {*missing} & {*held.reduced}):
+                raise ValueError(
+                    f"out_specs passed to shard_map must name the unreduced and reduced axes of "
+                    f"the results: result {i} has type {v.type}, but its spec is "
+                    f"{public_spec(spec)}. Cast it with lax.pcast, or take a sum with lax.psum")
+            if missing:
+                manual = mesh.axes.abstract.with_types(dict.fromkeys(axes, "manual"))
+                v = b.emit(ops.manual_cast, v, mesh=manual, axes=missing, old="varying",
+                           new="unreduced")
+            returns.append(v)
+        return body if tuple(returns) == body.returns else body.replace(
+            ops=tuple(b.ops), returns=tuple(returns))
+
+    def check_closed(self, axes: tuple[str, ...], t: TensorType) -> None:
+        """Refuse a captured value of which devices hold terms of a sum. Raises:
         NotImplementedError."""
         spec = None if t.sharding is None else t.sharding.spec
         if spec is not None and {*axes}.intersection((*spec.unreduced, *spec.reduced)):
             raise NotImplementedError(
-                f"shard_map: {self.name} takes a value of type {t}. shard_map takes no values with "
-                "unreduced or reduced axes; give it what `xfront.sharding.reshard` makes of the "
-                "value with a spec without them")
+                f"shard_map: {self.name} closes over a value of type {t}, which is unreduced or "
+                "reduced; pass it as an argument")
 
     def check_divided(self, mesh: Any, axes: tuple[str, ...], t: TensorType, spec: Spec) -> None:
         """Refuse an argument that explicit axes divide in another way than its spec. Raises:

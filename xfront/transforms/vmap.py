@@ -209,7 +209,8 @@ def _mapped(function: Function, request: Request, given: list, taken: list) -> l
     body = VECTORIZE.pending(function, request)
     sharding = None
     for t in (*[t for t, _ in taken], *[v.type for v in function.returns]):
-        if sharding is None and t.sharding is not None and t.sharding.mesh.names:
+        if sharding is None and t.sharding is not None and t.sharding.mesh.names and (
+                not t.is_manual):
             sharding = t.sharding
     if sharding is None:
         return bind(body, given, name=function.name)

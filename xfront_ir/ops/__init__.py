@@ -13,7 +13,7 @@ FAMILIES = ("bits", "collective", "compare", "control", "conv", "convert", "cust
             "dot", "effects", "eigen", "elementwise", "exported", "ffi", "fft", "gathering",
             "indexing", "linalg", "linear_call", "platform_call", "random", "random_gamma",
             "reduce", "reduce_by_body", "refs", "shape", "shard_map", "sharding", "similarity",
-            "sort", "special", "strong", "while_loop", "window")
+            "sort", "special", "strong", "terms", "while_loop", "window")
 
 for _family in FAMILIES:                          # by name: some share it with one of their ops
     import_module(f"{__name__}.{_family}")

@@ -67,9 +67,10 @@ def _check(what: str, specs: Specs, attrs: Any) -> None:
         if bad := [a for a in spec.axes if a not in attrs["axes"]]:
             raise IRTypeError(f"shard_map: {what}[{i}] {spec} mentions {bad[0]!r}, which is not "
                               f"one of the manual axes {attrs['axes']}")
-        if spec.open or spec.unreduced or spec.reduced:
+        sums = {*spec.unreduced, *spec.reduced}
+        if spec.open or (sums and not (attrs["check_vma"] and sums.issubset(attrs["axes"]))):
             raise IRTypeError(f"shard_map: {what}[{i}] {spec} may only say how each dimension is "
-                              "divided")
+                              "divided, and with check_vma over which manual axes values are sums")
 
 
 def _infer(types: Types, attrs: Attrs) -> Types:
@@ -97,20 +98,20 @@ def _infer(types: Types, attrs: Attrs) -> Types:
 
 def part_type(mesh: MeshAxes, axes: Sequence[str], t: TensorType, spec: Spec) -> TensorType:
     """The type of a device's part; other explicit axes still divide it."""
-    local = t.with_shape(spec.local_shape(mesh, t.shape))
-    if t.sharding is None:
+    local = t.with_shape(spec.local_shape(mesh, t.shape)).in_memory(t.memory)
+    left = Spec([[a for a in d if a not in axes] for d in t.dims], (), spec.unreduced, spec.reduced)
+    if t.sharding is None and not (left.unreduced or left.reduced):
         return local
-    left = Spec([[a for a in d if a not in axes] for d in t.dims])
-    return local.over(Sharding(_inside(mesh, axes), left))
+    return local.over(Sharding(_inside(mesh, axes), left, t.memory))
 
 
 def whole_type(mesh: MeshAxes, t: TensorType, spec: Spec) -> TensorType:
     """The type of the whole value whose parts have the type `t`."""
     whole = t.with_shape(spec.global_shape(mesh, t.shape))
     if "explicit" not in mesh.types:
-        return whole.plain
+        return whole.plain.in_memory(t.memory)
     dims = [(*mine, *more) for mine, more in zip(spec.dims, t.dims, strict=True)]
-    return whole.over(Sharding(mesh, Spec(dims)))
+    return whole.over(Sharding(mesh, Spec(dims, (), spec.unreduced, spec.reduced), t.memory))
 
 
 def _inside(mesh: MeshAxes, axes: Sequence[str]) -> MeshAxes:
@@ -189,7 +190,8 @@ def _saving(forward: Function, n: int, saved: Sequence[Value]) -> Function:
     """The forward side with saved values after its first n results, each with a new first axis."""
     b = Builder(forward.name)
     b.ops = list(forward.ops)
-    rows = [b.emit(reshape, v, shape=(1, *v.type.shape)) for v in saved]
+    rows = [b.emit(reshape, _alone(b, v, v.type, back=False), shape=(1, *v.type.shape))
+            for v in saved]
     return Function(forward.name, forward.params, b.ops, (*forward.returns[:n], *rows))
 
 
@@ -201,10 +203,29 @@ def _reading(linear: Function, flags: Sequence[bool]) -> Function:
     for v, in_row in zip(linear.params[n:], flags, strict=True):
         if in_row:
             row = b.param(v.type.with_shape((1, *v.type.shape)))
-            operands.append(b.emit(reshape, row, shape=v.type.shape))
+            operands.append(_alone(b, b.emit(reshape, row, shape=v.type.shape), v.type, back=True))
         else:
             operands.append(b.param(v.type))
     return b.close(b.inline(linear, operands))
+
+
+def _alone(b: Builder, value: Value, type: TensorType, *, back: bool) -> Value:
+    """What each device has of an unreduced or reduced value of this type, as a value of its own, or
+    `back` again."""
+    if not type.is_manual:
+        return value
+    assert type.sharding is not None
+    cast, spec = lookup("manual_cast"), type.sharding.spec
+    for word, axes in (("unreduced", spec.unreduced), ("reduced", spec.reduced)):
+        if axes:
+            old, new = ("varying", word) if back else (word, "varying")
+            value = b.emit(cast, value, mesh=type.sharding.mesh, axes=axes, old=old, new=new)
+    return value
+
+
+def _dual(specs: Specs) -> tuple[Spec, ...]:
+    """The specs of cotangents."""
+    return tuple([Spec(s.dims, s.open, s.reduced, s.unreduced) for s in specs])
 
 
 def _transpose(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
@@ -214,7 +235,8 @@ def _transpose(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> New
     in_linear, in_known = unzip(attrs["in_specs"], linear)
     active = _active(cotangents)
     back, active_in = transpose_to(forced(attrs["body"]), linear, active)
-    received, given = select(attrs["out_specs"], active), select(in_linear, active_in)
+    received = _dual(select(attrs["out_specs"], active))
+    given = _dual(select(in_linear, active_in))
     if not attrs["check_vma"]:
         copies = tuple([unmentioned(attrs, s) for s in received])
         sums = tuple([unmentioned(attrs, s) for s in given])

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..core import Op, Value
-from ..errors import IRTypeError, IRValueError
-from ..opdef import LINEAR_OP, SHARDING, define, infer_anyway
+from ..errors import IRTypeError, IRValueError, MissingRule
+from ..opdef import LINEAR_OP, SHARDING, define, infer_anyway, lookup
 from ..sharding import Sharding, Spec, batch_axes, replicated
 from ..spreading import SUMS, alike, as_inferred, listed, refuse, spreads
 from ..types import TensorType
@@ -56,9 +56,27 @@ def brought(b: Builder, x: Value, sharding: Sharding, *, strict: bool = False) -
     Raises: ShardingTypeError where that is another sum, if `strict`.
     """
     terms = sharding.spec.unreduced
+    if x.type.is_manual or {*terms}.intersection(sharding.mesh.of_type("manual")):
+        return _brought_inside(b, x, sharding)
     if terms and not (x.type.sharding and x.type.sharding.spec.unreduced):
         x = _as_terms(b, x, sharding, terms, strict)
     return x if x.type is x.type.over(sharding) else b.emit(reshard, x, sharding=sharding)
+
+
+def _brought_inside(b: Builder, x: Value, sharding: Sharding) -> Value:
+    """A cotangent inside a `shard_map`: terms of a sum are summed for a value that all devices
+    have alike."""
+    wanted = x.type.over(sharding)
+    if wanted is x.type:
+        return x
+    held = x.type.sharding
+    if held is None or wanted.sharding is not None or held.spec.reduced:
+        raise MissingRule(f"inside shard_map, a cotangent of type {x.type} reached a value whose "
+                          f"cotangents have type {wanted}; cast the value with lax.pcast(x, axes, "
+                          "to='varying') where it is first used")
+    cast = lookup("manual_cast")
+    return b.emit(cast, x, mesh=held.mesh, axes=held.spec.unreduced, old="unreduced",
+                  new="invarying")
 
 
 def _as_terms(b: Builder, x: Value, sharding: Sharding, terms: tuple[str, ...], strict: bool

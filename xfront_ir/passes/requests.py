@@ -246,6 +246,8 @@ def batched(type: TensorType, position: int | None, size: int) -> TensorType:
     """The type with a batch axis at `position`."""
     if position is None:
         return type
+    if type.is_manual:
+        return type.stacked(size, position)
     made = type.with_shape((*type.shape[:position], size, *type.shape[position:]))
     return made.in_memory(type.memory)
 

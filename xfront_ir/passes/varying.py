@@ -21,9 +21,10 @@ from typing import Any
 
 from ..builder import Builder
 from ..core import Function, Op, Value, remembered
-from ..errors import MissingRule
+from ..errors import MissingRule, ShardingTypeError
 from ..literal import literal
 from ..opdef import lookup
+from ..types import TensorType
 from .scopes import Scoped
 from .vectorize import mentions
 
@@ -138,6 +139,8 @@ class Varying:
         missing = frozenset(wanted) - own
         if not missing or not value.type.is_inexact or value in self.constants:
             return value
+        if value.type.is_manual:
+            refuse_sums(value.type, missing)
         found = self.casts.get((value, missing))
         if found is None:
             axes = [(a, n) for a, n in self.all if a in missing]
@@ -153,6 +156,18 @@ class Varying:
         binds anew, but over those in `also`, which only the body has."""
         axes = tuple([(a, n) for a, n in self.all if a not in without])
         return varying(fn, sets, (*axes, *also), out)
+
+
+def refuse_sums(type: TensorType, axes: Collection[str]) -> None:
+    """Refuse an unreduced or reduced value where one that varies is wanted."""
+    assert type.sharding is not None
+    spec = type.sharding.spec
+    for word, held, advice in (("unreduced", spec.unreduced, "take the sum with lax.psum"),
+                               ("reduced", spec.reduced,
+                                "cast it with lax.pcast(x, axes, to='varying')")):
+        if both := {*held}.intersection(axes):
+            raise ShardingTypeError(f"a value of type {type} meets one that varies over "
+                                    f"{min(both)!r}, along which it is {word}: {advice}")
 
 
 def like_body(v: Varying, op: Op, operands: Sequence[Value]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from xfront.sharding import (
     AxisType,
     Mesh,
     NamedSharding,
+    SingleDeviceSharding,
     auto_axes,
     explicit_axes,
     get_abstract_mesh,
@@ -363,6 +365,54 @@ def check_random_programs_agree_or_are_refused() -> None:
             agree(seed)
         except Exception as e:
             raise AssertionError(f"agree({seed})") from e
+
+
+def check_out_sharding_names_explicit_axes_alone() -> None:
+    auto = xfront.make_mesh((4, 2), ("x", "y"), (AxisType.Auto, AxisType.Auto))
+    mixed = xfront.make_mesh((4, 2), ("x", "y"), (AxisType.Explicit, AxisType.Auto))
+    a, key = jnp.ones((8, 8)), xfront.random.key(0)
+    calls: list[Callable[[Any], Any]] = [
+        lambda s: jnp.ones((8, 8), out_sharding=s), lambda s: jnp.dot(a, a, out_sharding=s),
+        lambda s: a.at[jnp.arange(8)].get(out_sharding=s), lambda s: jnp.arange(8, out_sharding=s),
+        lambda s: jnp.reshape(a, (8, 8), out_sharding=s), lambda s: jnp.array(a, out_sharding=s),
+        lambda s: jnp.einsum("ij,jk", a, a, out_sharding=s),
+        lambda s: xfront.random.normal(key, (8, 8), out_sharding=s),
+        lambda s: lax.broadcasted_iota(np.float32, (8, 8), 0, out_sharding=s),
+        lambda s: jnp.zeros_like(a, out_sharding=s)]
+    for call in calls:
+        for made, axis in ((auto, "x"), (mixed, "y")):
+            sharding = NamedSharding(made, P(axis))
+            for run in (call, lambda s, call=call: xfront.jit(lambda: call(s))()):
+                raises(ValueError, ["type Auto or Manual", f"axis name: {axis}"],
+                       partial(run, sharding))
+            assert call(NamedSharding(made, P())).sharding.is_fully_replicated
+    assert jnp.ones(8, device=NamedSharding(auto, P("x"))).sharding.spec == P("x")
+
+
+def check_numbers_that_fill_an_array_on_a_device_are_strong() -> None:
+    first = xfront.devices()[0]
+    for place in (first, SingleDeviceSharding(first), NamedSharding(mesh(), P("x"))):
+        for made in (jnp.full(8, 1.0, device=place), jnp.full(8, jnp.asarray(1.0), device=place),
+                     jnp.full_like(jnp.asarray(1.0), 1.0, shape=(8,), device=place)):
+            assert not made.aval.weak_type
+        assert xfront.jit(lambda place=place: jnp.full(8, 1.0, device=place))().aval.weak_type
+    assert jnp.full(8, 1.0).aval.weak_type
+
+
+def check_results_of_shard_map_have_the_specs_that_were_written() -> None:
+    explicit, auto = mesh(), xfront.make_mesh((4, 2), ("x", "y"), (AxisType.Auto,) * 2)
+    one = xfront.make_mesh((1,), ("x",), (AxisType.Auto,))
+    a = np.ones((8, 8), np.float32)
+    for made, specs in ((auto, [P("x"), P("x", None), P(), P(("x", "y")), P(None, "x")]),
+                        (explicit, [P("x"), P("x", None), P(), P(("x", "y"))]),
+                        (one, [P("x"), P(None, "x"), P()])):
+        for spec in specs:
+            given = xfront.device_put(a, NamedSharding(made, spec))
+            found = xfront.shard_map(lambda a: a * 2, mesh=made, in_specs=spec, out_specs=spec)(
+                given)
+            assert found.sharding == NamedSharding(made, spec), (made, spec, found.sharding)
+            np.testing.assert_array_equal(found, 2 * a)
+            np.testing.assert_array_equal(found + 1, 2 * a + 1)
 
 
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
