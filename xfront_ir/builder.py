@@ -123,8 +123,8 @@ class Builder:
                                    for t in types]):
             return None
         reshard = lookup("reshard")
-        return tuple([v if s is None else self.emit(reshard, v, sharding=s)
-                      if "manual" not in s.mesh.types else self._settled_inside(v, s)
+        return tuple([v if s is None else self._settled_inside(v, s)
+                      if v.type.is_manual or s.sums_inside else self.emit(reshard, v, sharding=s)
                       for v, s in zip(operands, settled(definition, types), strict=True)])
 
     def _settled_inside(self, value: Value, sharding: Sharding) -> Value:

@@ -228,6 +228,12 @@ class Sharding(_Data):
         memory = "" if memory_kind is None else f" {json.dumps(memory_kind)}"
         self._keep(f"{mesh} {spec}{memory}")
 
+    @property
+    def sums_inside(self) -> bool:
+        """Whether values are unreduced or reduced over manual axes."""
+        spec = self.spec
+        return any([self.mesh.type_of(a) == "manual" for a in (*spec.unreduced, *spec.reduced)])
+
     def on(self, spec: Spec) -> Sharding:
         """Another spec on the same mesh, in the same memory."""
         return Sharding(self.mesh, spec, self.memory_kind)

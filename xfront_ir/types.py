@@ -54,8 +54,8 @@ class TensorType(Fixed):
 
     @property
     def is_manual(self) -> bool:
-        """Whether this is the type of sums inside a `shard_map`."""
-        return self.sharding is not None and "manual" in self.sharding.mesh.types
+        """Whether this is the type of unreduced or reduced values inside a `shard_map`."""
+        return self.sharding is not None and self.sharding.sums_inside
 
     def in_memory(self, kind: str | None) -> TensorType:
         """The type of the same values in the devices' own memory (None), or `"pinned_host"`."""

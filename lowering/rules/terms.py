@@ -16,6 +16,8 @@ from .collective import all_reduced, index_along
 def _manual_cast(ctx: RuleContext, op: Op, x: Any) -> Any:
     attrs, kind = op.attrs, (op.attrs["old"], op.attrs["new"])
     sizes = [attrs["mesh"].size_of((a,)) for a in attrs["axes"]]
+    if all([n == 1 for n in sizes]):
+        return x
     if kind == ("unreduced", "invarying"):
         return all_reduced(ctx, op, x, attrs["axes"], sizes)
     if kind == ("invarying", "unreduced"):

@@ -459,7 +459,8 @@ def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
         old = held_along("pcast", x, names)
         if (old, to) not in _PUBLIC_CASTS:
             raise ValueError(f"Unsupported pcast from={old}, to={to!r}: a value of type {x.aval} "
-                             f"is {old} over {', '.join(map(repr, names))}")
+                             f"is {old} over {', '.join(map(repr, names))}"
+                             + " already" * (old == to))
         if (old, to) == ("invarying", "varying"):
             return emit(ops.pcast, x, axes=names, sizes=sizes)
         return cast(x, names, old, to)

@@ -56,7 +56,7 @@ def brought(b: Builder, x: Value, sharding: Sharding, *, strict: bool = False) -
     Raises: ShardingTypeError where that is another sum, if `strict`.
     """
     terms = sharding.spec.unreduced
-    if x.type.is_manual or {*terms}.intersection(sharding.mesh.of_type("manual")):
+    if x.type.is_manual or sharding.sums_inside:
         return _brought_inside(b, x, sharding)
     if terms and not (x.type.sharding and x.type.sharding.spec.unreduced):
         x = _as_terms(b, x, sharding, terms, strict)

@@ -12,13 +12,6 @@ from ..errors import MissingRule
 from ..reference import reference
 
 
-@reference("manual_cast")
-def _held_alone(attrs: Mapping[str, Any], types: Any, x: np.ndarray) -> np.ndarray:
-    if attrs["mesh"].size_of(attrs["axes"]) != 1:
-        raise MissingRule(f"NumPy evaluates on one device, but the mesh is {attrs['mesh']}")
-    return x
-
-
 @reference("psum", "psum_invariant", "pcast", "pmax", "pmin")
 def _of_one(attrs: Mapping[str, Any], types: Any, x: np.ndarray) -> np.ndarray:
     if math.prod(attrs["sizes"]) != 1:

@@ -18,6 +18,7 @@ from tests.device_checks import report
 from xfront import lax
 from xfront.sharding import NamedSharding, reshard, set_mesh
 from xfront.sharding import PartitionSpec as P
+from xfront_ir.errors import ShardingTypeError
 from xfront_ir.parser import parse
 from xfront_ir.printer import print_function
 
@@ -184,7 +185,7 @@ def check_arrays_of_terms_are_placed_and_show_their_parts() -> None:
         np.testing.assert_array_equal(held, w)
 
 
-def check_shard_map_takes_no_terms() -> None:
+def check_shard_map_takes_terms_only_where_specs_say_so() -> None:
     a, b, *_ = operands()
 
     def doubled(**specs: Any) -> Any:
@@ -192,10 +193,14 @@ def check_shard_map_takes_no_terms() -> None:
 
     with set_mesh(mesh()):
         u = xfront.jit(terms)(a, b)
-        for f in (doubled(in_specs=P()), doubled(), lambda u: xfront.shard_map(
-                lambda: -u, in_specs=(), out_specs=P())()):
+        table: list[tuple[Any, type[Exception], str]] = [
+            (doubled(in_specs=P()), ValueError, "does not match the specs"),
+            (doubled(), ShardingTypeError, "terms of a sum"),
+            (lambda u: xfront.shard_map(lambda: -u, in_specs=(), out_specs=P())(),
+             NotImplementedError, "closes over")]
+        for f, kind, words in table:
             for call in (f, xfront.jit(f)):
-                raises(NotImplementedError, ["no values with", "reshard"], lambda c=call: c(u))
+                raises(kind, [words], lambda c=call: c(u))
 
 
 def check_gradients_of_reduced_weights_are_summed_once() -> None:
