@@ -306,8 +306,10 @@ def check_casts() -> None:
         lambda w, a: lax.while_loop(lambda c: c < a[0], turn, w), (P(), P("x")), P())(W, X))
     raises(ValueError, ["can only be used for axes of a shard_map"], lambda: mapped(
         lambda a: lax.pcast(a, "z", to="varying"), P("x"), P("x"))(X))
-    raises(NotImplementedError, ["only 'varying'"], lambda: mapped(
+    raises(ValueError, ["from=varying, to='reduced'"], lambda: mapped(
         lambda a: lax.pcast(a, "x", to="reduced"), P("x"), P("x"))(X))
+    raises(NotImplementedError, ["check_vma=True"], lambda: mapped(
+        lambda a: lax.pcast(a, "x", to="unreduced"), P("x"), P("x"), check_vma=False)(X))
     raises(ValueError, ["possibly varying over {x}", "check_vma=False"],
            lambda: mapped(lambda a: lax.pvary(a, "x"), P(), P())(X))
     close(mapped(lambda a: lax.pvary(a, "x"), P(), P(), check_vma=False)(X), X)
