@@ -425,9 +425,11 @@ def check_jit_is_told_where() -> None:
     raises(ValueError, ("give the shardings alone",), lambda: jit(device=d[3], in_shardings=third))
     raises(RuntimeError, ("Unknown backend nonsense",), lambda: jit(backend="nonsense")(u))
     raises(TypeError, ("'cuda:7'",), lambda: jit(device="cuda:7"))
-    pinned = third.with_memory_kind("pinned_host")
-    for told in ({"in_shardings": pinned}, {"out_shardings": pinned}):
-        raises(NotImplementedError, ("memory", "pinned_host"), partial(jit(**told), u))
+    for told in ("in_shardings", "out_shardings"):
+        raises(NotImplementedError, ("memory", "unpinned_host"), partial(
+            jit(**{told: third.with_memory_kind("unpinned_host")}), u))
+    raises(ValueError, ("pinned_host", "device"), partial(
+        jit(in_shardings=third.with_memory_kind("pinned_host")), u))
     for call in (lambda f: xfront.jit(lambda a: f(a))(u), lambda f: xfront.vmap(f)(u)):
         raises(NotImplementedError, ("placed on", "outermost"), partial(call, jit(device=d[3])))
         expect(call(jit(device=d[0])), (0, False))
@@ -449,14 +451,14 @@ def check_iteration_and_the_host() -> None:
 
 
 def check_other_memories() -> None:
-    """An array in the host's memory beside a device goes through programs of that device."""
+    """Programs of a device take arrays in the host's memory beside it; results stay there."""
     for k, committed_home in ((3, (3, True)), (0, (0, True))):
         pinned = xfront.device_put(jnp.arange(4.0), binding.single_device_sharding(
             devices()[k], "pinned_host"))
         for _ in range(2):
             expect(pinned + 1, committed_home, [1, 2, 3, 4])
             expect(xfront.jit(lambda a: a * 2)(pinned), committed_home, [0, 2, 4, 6])
-            assert (pinned + 1).sharding.memory_kind == "device"
+            assert (pinned + 1).sharding.memory_kind == "pinned_host"
 
 
 def check_one_entry_on_disk_serves_all_devices() -> None:

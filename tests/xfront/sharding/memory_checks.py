@@ -271,12 +271,15 @@ def agree(seed: int) -> None:
     x, y = [xfront.device_put(v, s) for v, s in zip((a, b), places, strict=True)]
     assert is_in(x, kind)
     wanted = "pinned_host" if program.last is Space.Host else "device"
-    run: Callable[[Any, Any], Any] = lambda x, y: program.run([x, y], xfront.device_put)
-    for f in (run, xfront.jit(run), xfront.jit(run)):
-        result: Any = f(x, y)
+    run: Any = lambda x, y: program.run([x, y], xfront.device_put)
+
+    def check(result: Any) -> None:
         np.testing.assert_allclose(result, expected, rtol=2e-4, atol=2e-4)
         assert is_in(result, wanted), (result.sharding, xfront.typeof(result), wanted)
         assert result.sharding.device_set == x.sharding.device_set
+
+    for f in (run, xfront.jit(run), xfront.jit(run)):
+        check(f(x, y))
     for f in (slope(xfront.device_put), xfront.jit(slope(xfront.device_put))):
         for found, right in zip(f(x, y), slopes, strict=True):
             np.testing.assert_allclose(found, right, rtol=2e-3, atol=2e-3)
