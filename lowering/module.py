@@ -283,7 +283,7 @@ def _result_attrs(ctx: RuleContext, function: Function, partition: Partition) ->
 
 
 def _on_host(values: Sequence[Value]) -> bool:
-    return any([v.type.memory is not None for v in values])
+    return any([v.type.sharding is not None and v.type.memory is not None for v in values])
 
 
 def _memory(ctx: RuleContext, value: Value) -> dict[str, Any]:

@@ -320,7 +320,8 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
     capacity.made(clear)
     if ins is not None:
         return SpreadProgram(executable, kept, out_types, place, ins)
-    if any([v.type.memory for v in (*function.params, *function.returns)]):
+    if any([v.type.sharding is not None and v.type.memory is not None
+            for v in (*function.params, *function.returns)]):
         return HostProgram(executable, kept, out_types, place, [v.type for v in function.params])
     if note is not None:
         notes.write(note, executable, kept, out_types)

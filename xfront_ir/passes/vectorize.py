@@ -62,8 +62,11 @@ def _vectorize(fn: Function, positions: Positions, axis: Axis, out: Positions | 
                                   f"type {v.type}")
             shape = v.type.shape
             place[v] = p
-            batch = v.type.with_shape((*shape[:p], size, *shape[p:])).in_memory(v.type.memory)
-            env[v] = v = Value(v.type.stacked(size, p) if v.type.is_manual else batch)
+            batch = v.type.with_shape((*shape[:p], size, *shape[p:]))
+            if v.type.sharding is not None:
+                batch = v.type.stacked(size, p) if v.type.is_manual else batch.in_memory(
+                    v.type.memory)
+            env[v] = v = Value(batch)
         params.append(v)
     b.params = params
     _push(b, fn, env, place, axis)
