@@ -231,8 +231,8 @@ class Sharding(_Data):
     @property
     def sums_inside(self) -> bool:
         """Whether values are unreduced or reduced over manual axes."""
-        spec = self.spec
-        return any([self.mesh.type_of(a) == "manual" for a in (*spec.unreduced, *spec.reduced)])
+        axes = (*self.spec.unreduced, *self.spec.reduced)
+        return bool(axes) and not {*axes}.isdisjoint(self.mesh.of_type("manual"))
 
     def on(self, spec: Spec) -> Sharding:
         """Another spec on the same mesh, in the same memory."""

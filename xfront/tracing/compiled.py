@@ -227,7 +227,7 @@ class HostProgram(SpreadProgram):
         home = place.sharding
         self.ins, self.outs = ([home.with_memory_kind(t.memory) if t.memory else home
                                 for t in types] for types in (in_types, [t for t, _ in out_types]))
-        self.paced = False
+        self.paced = self.takes_turns = False
         Compiled.__init__(self, executable, kept, out_types, place)
 
     def wrap(self) -> None:
