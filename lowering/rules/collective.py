@@ -36,7 +36,7 @@ def _groups_along(ctx: RuleContext, op: Op, axes: Any, sizes: Any) -> np.ndarray
         where = f" at {op.loc}" if op.loc is not None else ""
         raise NameError(f"unbound axis name: {', '.join(map(repr, axes))} in {op.definition.name}"
                         f"{where}; call it inside vmap(..., axis_name=...) or shard_map")
-    return _rows(mesh, axes, op.attrs["sizes"], op.attrs.get("groups"))
+    return _rows(mesh, axes, tuple(sizes), op.attrs.get("groups"))
 
 
 @functools.lru_cache(maxsize=256)
