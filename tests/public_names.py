@@ -24,7 +24,6 @@ _SIX_BITS = "XLA compiles nothing of this dtype for CPUs"
 _QUANTISED = ("it quantises as cuDNN's kernels do, and runs on GPUs alone; quantise by astype and "
               "write `nn.scaled_matmul`")
 _REFUSED = "JAX refuses it too: arrays are immutable; write `where`"
-_SPARSE = f"{_LATER}: write BCOO or BCSR"
 _SPARSE_OPS = "products of sparse arrays are dense operations on their parts"
 _CUDNN = "of cuDNN's kernels; `lstm` is differentiated as any function"
 _PRIVATE = "part of how JAX itself works"
@@ -62,12 +61,6 @@ _REASONS = {
     _CUDNN: """experimental.rnn.lstm_bwd experimental.rnn.lstm_fwd
         experimental.rnn.rnn_abstract_eval experimental.rnn.rnn_bwd_abstract_eval
         experimental.rnn.rnn_bwd_p experimental.rnn.rnn_fwd_p""",
-    _SPARSE: """experimental.sparse.COO experimental.sparse.CSC experimental.sparse.CSR
-        experimental.sparse.bcoo_conv_general_dilated experimental.sparse.bcoo_gather
-        experimental.sparse.coo_fromdense experimental.sparse.coo_matmat
-        experimental.sparse.coo_matvec experimental.sparse.coo_todense
-        experimental.sparse.csr_fromdense experimental.sparse.csr_matmat
-        experimental.sparse.csr_matvec experimental.sparse.csr_todense""",
     _SPARSE_OPS: """experimental.sparse.CuSparseEfficiencyWarning experimental.sparse.SparseTracer
         experimental.sparse.bcoo_dot_general_p experimental.sparse.bcoo_dot_general_sampled_p
         experimental.sparse.bcoo_extract_p experimental.sparse.bcoo_fromdense_p

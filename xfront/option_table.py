@@ -78,7 +78,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
 IDLE: dict[str, tuple[Any, str]] = {
     "jax2tf_associative_scan_reductions": (False, NO_JAX2TF),
     "jax2tf_default_native_serialization": (True, NO_JAX2TF),
-    "jax_bcoo_cusparse_lowering": (False, "there are no sparse arrays here"),
+    "jax_bcoo_cusparse_lowering": (
+        False, "products of sparse arrays are dense operations on their parts"),
     "jax_captured_constants_report_frames": (0, "as jax_captured_constants_warn_bytes"),
     "jax_captured_constants_warn_bytes": (
         2_000_000_000, "captured arrays are arguments of programs, never constants in them"),

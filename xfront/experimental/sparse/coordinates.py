@@ -111,6 +111,10 @@ class JAXSparse:
         """A result converted to this format if it is sparse."""
         raise NotImplementedError
 
+    def with_data(self, data: Any) -> Any:
+        """The array with other elements at the same places."""
+        raise NotImplementedError
+
     def transpose(self, axes: Any = None) -> Any:
         """The array with its axes in another order; see `bcoo_transpose`."""
         order = tuple(range(self.ndim))[::-1] if axes is None else tuple(axes)
@@ -446,8 +450,8 @@ def bcoo_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dens
         left out.
       n_batch, n_dense: number of leading batch axes and of trailing dense axes, 0 by default.
       index_dtype: dtype of the coordinates.
-    Raises: ValueError where the array has too few axes; under jit, ConcretizationTypeError without
-      `nse`.
+    Raises: ValueError where the array has too few axes, or an axis is too long for `index_dtype`;
+      under jit, ConcretizationTypeError without `nse`.
 
     >>> mat = sparse.bcoo_fromdense(jnp.array([[0., 2.], [3., 0.]]))
     >>> mat.data, mat.indices
@@ -459,6 +463,10 @@ def bcoo_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dens
     if n_sparse < 0 or n_batch < 0 or n_dense < 0:
         raise ValueError(f"bcoo_fromdense: an array of shape {mat.shape} has fewer axes than "
                          f"n_batch={n_batch} and n_dense={n_dense}")
+    largest = max(mat.shape[n_batch:n_batch + n_sparse], default=0)
+    if largest > np.iinfo(index_dtype).max:
+        raise ValueError(f"bcoo_fromdense: index_dtype {np.dtype(index_dtype)} does not hold "
+                         f"coordinates of an axis of size {largest}; write a wider one")
     if nse is None:
         nse = known("bcoo_fromdense", _greatest_count(mat, n_batch, n_sparse), "nse")
     data, indices = _fromdense(mat, index_of(nse, "nse"), n_batch, n_sparse,

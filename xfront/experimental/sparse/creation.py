@@ -14,15 +14,22 @@ from ...arrays.operands import index_of
 from ...transforms.vmap import vmap
 from ...tree_util import tree_map
 from .coordinates import BCOO, JAXSparse
+from .matrices import COO, CSC, CSR
 from .rows import BCSR
 
-_FORMATS = ("bcoo", "bcsr")
+_FORMATS: dict[str, Callable[[BCOO], Any]] = {
+    "bcoo": lambda made: made, "bcsr": BCSR.from_bcoo, "coo": COO._of, "csr": CSR._of,
+    "csc": CSC._of}
 
 
 def _formatted(name: str, made: BCOO, sparse_format: str) -> Any:
     if sparse_format not in _FORMATS:
-        raise ValueError(f"{name}: sparse_format must be one of {_FORMATS}, got {sparse_format!r}")
-    return made if sparse_format == "bcoo" else BCSR.from_bcoo(made)
+        raise ValueError(f"{name}: sparse_format must be one of {tuple(_FORMATS)}, got "
+                         f"{sparse_format!r}")
+    if sparse_format in ("coo", "csr", "csc") and made._layout() != (0, 2, 0):
+        raise ValueError(f"{name}: sparse_format={sparse_format!r} has two sparse axes and no "
+                         f"others, but this would be {made!r}; write 'bcoo'")
+    return _FORMATS[sparse_format](made)
 
 
 def empty(shape: Sequence[int], dtype: Any = None, index_dtype: Any = np.int32,
@@ -34,10 +41,10 @@ def empty(shape: Sequence[int], dtype: Any = None, index_dtype: Any = np.int32,
       shape: shape of the dense array.
       dtype: dtype of the elements; None means the default float.
       index_dtype: dtype of the coordinates.
-      sparse_format: "bcoo" or "bcsr".
+      sparse_format: "bcoo", "bcsr", "coo", "csr" or "csc".
       n_batch, n_dense: number of leading batch axes and of trailing dense axes.
       nse: number of stored elements of each batch element, all of them padding.
-    Raises: ValueError for another format.
+    Raises: ValueError for another format, and where the format has no such axes.
 
     >>> sparse.empty((2, 3), dtype="float32", nse=1)
     BCOO(float32[2, 3], nse=1)

@@ -40,12 +40,7 @@ def _of_elements(transform: Callable[..., Any], fun: Callable[..., Any],
 
 
 def _with_data(x: Any, data: Any) -> Any:
-    if isinstance(x, BCOO):
-        return x.with_data(data)
-    if isinstance(x, BCSR):
-        return BCSR((data, x.indices, x.indptr), shape=x.shape, indices_sorted=x.indices_sorted,
-                    unique_indices=x.unique_indices)
-    return data
+    return x.with_data(data) if isinstance(x, JAXSparse) else data
 
 
 def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0,
@@ -139,6 +134,7 @@ def _sparse_jacobian(x: Any, found: Any) -> Any:
     if isinstance(x, BCSR):
         return BCSR((found, widened(x.indices), widened(x.indptr)), shape=(*out, *x.shape),
                     indices_sorted=x.indices_sorted, unique_indices=x.unique_indices)
+    x = x._bcoo()                                # has the elements in their order
     return BCOO((found, widened(x.indices)), shape=(*out, *x.shape),
                 indices_sorted=x.indices_sorted, unique_indices=x.unique_indices)
 

@@ -12,9 +12,14 @@ import numpy as np
 from ... import numpy as jnp
 from ...arrays.arguments import at_home
 from ...arrays.operands import index_of, is_array_like, normalize_axes
+from ...dimension_numbers import GatherDimensionNumbers
+from ...lax.gathering import gather, mode_word
 from ...lax.indexing import dynamic_slice
 from ...lax.shape import broadcast_in_dim
+from ...stages import eval_shape
+from ...structs import ShapeDtypeStruct
 from ...transforms.jit import jit
+from ...transforms.vmap import vmap
 from .coordinates import (
     BCOO,
     bcoo_sum_duplicates,
@@ -452,6 +457,79 @@ def _dynamic(mat: BCOO, starts: list[Any], shape: tuple[int, ...]) -> BCOO:
     return BCOO((data, indices), shape=shape, unique_indices=mat.unique_indices)
 
 
+def bcoo_gather(operand: BCOO, start_indices: Any, dimension_numbers: GatherDimensionNumbers,
+                slice_sizes: Sequence[int], *, unique_indices: bool = False,
+                indices_are_sorted: bool = False, mode: Any = None,
+                fill_value: Any = None) -> BCOO:
+    """`lax.gather` of a sparse array: slices at the positions that index vectors name.
+
+    Args:
+      operand: a BCOO.
+      start_indices: integers; each vector along the last axis is the start of one slice.
+      dimension_numbers, slice_sizes: what the axes mean and how large a slice is, as in
+        `lax.gather`.
+      unique_indices, indices_are_sorted: promises about the indices.
+      mode: what happens to slices that lie partly outside; None means clip.
+      fill_value: 0 in mode "fill", because other elements would make the result dense.
+    Returns: a BCOO. The axes of the index vectors are batch axes where they come first in the
+      result; otherwise all axes are sparse.
+    Raises: TypeError where the dimension numbers do not match the shapes; NotImplementedError in
+      mode "fill" for another fill value, and where axes of the operand are batching axes.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([[0., 2.], [3., 0.]]))
+    >>> rows = lax.GatherDimensionNumbers((1,), (0,), (0,))
+    >>> sparse.bcoo_gather(mat, jnp.array([[1], [1]]), rows, (1, 2)).todense()
+    Array([[3., 0.],
+           [3., 0.]], dtype=float32)
+    """
+    expect_kind("bcoo_gather", BCOO, operand)
+    start_indices = jnp.asarray(start_indices)
+    numbers, sizes = GatherDimensionNumbers(*dimension_numbers), _ints(slice_sizes, "slice_sizes")
+    made = eval_shape(                                       # refuses what does not fit
+        lambda x, at: gather(x, at, numbers, sizes, unique_indices=unique_indices,
+                             indices_are_sorted=indices_are_sorted, mode=mode),
+        ShapeDtypeStruct(operand.shape, operand.dtype), start_indices)
+    if numbers.operand_batching_dims:
+        raise NotImplementedError("bcoo_gather: batching axes of the operand are not supported, got"
+                                  f" operand_batching_dims={numbers.operand_batching_dims}; write "
+                                  "vmap over a batch axis")
+    dropped = mode is not None and mode_word(mode) == "fill"
+    if dropped and (fill_value is None or np.any(np.asarray(fill_value) != 0)):
+        raise NotImplementedError(f"bcoo_gather: in mode 'fill' the result is sparse with "
+                                  f"fill_value=0 only, got {fill_value!r}")
+    slices = _slices(operand, start_indices, tuple(numbers.start_index_map), sizes,
+                     tuple(numbers.collapsed_slice_dims), dropped)
+    most = math.prod(slices._layout().parts(slices.shape)[1])
+    if most < slices.nse:
+        slices = bcoo_sum_duplicates(slices, nse=most)
+    offsets = tuple(numbers.offset_dims)
+    order = [a for a in range(len(made.shape)) if a not in offsets] + list(offsets)
+    if order == sorted(order):
+        return slices
+    return bcoo_transpose(bcoo_update_layout(slices, n_batch=0, n_dense=0),
+                          permutation=[order.index(a) for a in range(len(order))])
+
+
+@functools.partial(jit, static_argnums=(2, 3, 4, 5))
+def _slices(mat: BCOO, starts: Any, axes: tuple[int, ...], sizes: tuple[int, ...],
+            collapsed: tuple[int, ...], dropped: bool) -> BCOO:
+    """The slices, [*vectors, *axes of a slice that are not collapsed]."""
+    last = np.asarray(mat.shape) - np.asarray(sizes)
+
+    def one(start: Any) -> BCOO:
+        at: list[Any] = [0] * mat.ndim
+        keep = jnp.ones((), bool)
+        for i, a in enumerate(axes):
+            at[a] = start[i]
+            keep &= (start[i] >= 0) & (start[i] <= int(last[a]))
+        made = bcoo_squeeze(bcoo_dynamic_slice(mat, at, sizes), dimensions=collapsed)
+        return made.with_data(jnp.where(keep, made.data, 0)) if dropped else made
+
+    for _ in range(starts.ndim - 1):
+        one = vmap(one)
+    return one(starts)
+
+
 def picked(mat: BCOO, index: Any) -> Any:
     """`mat[index]` for integers, slices, None and `...`.
 
@@ -512,5 +590,5 @@ def _picked(mat: BCOO, given: tuple) -> BCOO:
     return made
 
 
-__all__ = ["bcoo_broadcast_in_dim", "bcoo_concatenate", "bcoo_dynamic_slice", "bcoo_reshape",
-           "bcoo_rev", "bcoo_slice", "bcoo_squeeze", "bcoo_transpose"]
+__all__ = ["bcoo_broadcast_in_dim", "bcoo_concatenate", "bcoo_dynamic_slice", "bcoo_gather",
+           "bcoo_reshape", "bcoo_rev", "bcoo_slice", "bcoo_squeeze", "bcoo_transpose"]

@@ -1,4 +1,5 @@
-"""Products of sparse arrays with dense and sparse arrays, and of dense ones at chosen places."""
+"""Products and convolutions of sparse arrays with dense and sparse arrays, and products of dense
+ones at chosen places."""
 
 from __future__ import annotations
 
@@ -11,10 +12,19 @@ import numpy as np
 
 from ... import numpy as jnp
 from ...arrays.arguments import at_home
-from ...lax.contractions import dot_general
+from ...lax.contractions import (
+    conv_dimension_numbers,
+    conv_general_dilated,
+    dot_general,
+    padtype_to_pads,
+)
+from ...on_demand import above
+from ...stages import eval_shape
+from ...structs import ShapeDtypeStruct
 from ...transforms.jit import jit
 from .coordinates import (
     BCOO,
+    bcoo_fromdense,
     bcoo_sum_duplicates,
     bcoo_update_layout,
     chosen,
@@ -246,4 +256,100 @@ def _sampled(A: Any, B: Any, indices: Any, numbers: Numbers) -> Any:
         jnp.broadcast_to(indices, batch + indices.shape[n_batch:]), dense)
 
 
-__all__ = ["bcoo_dot_general", "bcoo_dot_general_sampled"]
+# --- convolutions ---------------------------------------------------------------------------------
+
+def bcoo_conv_general_dilated(lhs: Any, rhs: Any, *, window_strides: Sequence[int], padding: Any,
+                              lhs_dilation: Sequence[int] | None = None,
+                              rhs_dilation: Sequence[int] | None = None,
+                              dimension_numbers: Any = None, feature_group_count: int = 1,
+                              batch_group_count: int = 1, precision: Any = None,
+                              preferred_element_type: Any = None, out_sharding: Any = None) -> BCOO:
+    """`lax.conv_general_dilated` of sparse arrays: the products of all pairs of elements.
+
+    Args:
+      lhs, rhs: input and filter, BCOOs or dense arrays of the same dtype; of a dense array every
+        element is an element.
+      window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, feature_group_count,
+        batch_group_count, preferred_element_type: as in `lax.conv_general_dilated`.
+      precision: as there; products of single elements are exact to their dtype with any.
+      out_sharding: None only.
+    Returns: a BCOO with as many elements as there are pairs, or places in the result. All of its
+      axes are sparse, but a batch and features of size 1 that come first are batch axes.
+    Raises: TypeError where dtypes or shapes do not fit.
+
+    >>> mat = sparse.BCOO.fromdense(jnp.array([[[0., 2., 3.]]]))
+    >>> filters = sparse.BCOO.fromdense(jnp.array([[[1., 10.]]]))
+    >>> made = sparse.bcoo_conv_general_dilated(mat, filters, window_strides=(1,), padding="VALID")
+    >>> made.todense()
+    Array([[[20., 32.]]], dtype=float32)
+    """
+    at_home("bcoo_conv_general_dilated", out_sharding)
+    lhs, rhs = [x if isinstance(x, BCOO) else jnp.asarray(x) for x in (lhs, rhs)]
+    made = eval_shape(                                       # refuses what does not fit
+        lambda x, k: conv_general_dilated(
+            x, k, window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers,
+            feature_group_count, batch_group_count, precision, preferred_element_type),
+        *[ShapeDtypeStruct(x.shape, x.dtype) for x in (lhs, rhs)])
+    numbers = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
+    n = len(made.shape) - 2
+    spread = [(1,) * n if by is None else (by,) * n if isinstance(by, int) else tuple(by)
+              for by in (lhs_dilation, rhs_dilation)]
+    held, window = [[max((x.shape[a] - 1) * by + 1, 0) for a, by in zip(spec[2:], of, strict=True)]
+                    for x, spec, of in zip((lhs, rhs), numbers[:2], spread, strict=True)]
+    if isinstance(padding, str):
+        padding = padtype_to_pads(held, window, window_strides, padding)
+    lhs, rhs = [_all_sparse(x, spec).astype(made.dtype)
+                for x, spec in zip((lhs, rhs), numbers, strict=False)]
+    shape = tuple([made.shape[a] for a in numbers.out_spec])
+    data, indices = _convolved(lhs, rhs, shape, tuple(window_strides),
+                               tuple([int(low) for low, _ in padding]), spread[0], spread[1],
+                               int(feature_group_count), int(batch_group_count))
+    result = BCOO((data, indices), shape=shape)
+    most = math.prod(shape)
+    if most < result.nse:
+        result = bcoo_sum_duplicates(result, nse=most)
+    if numbers.out_spec[:2] == (0, 1) and shape[:2] == (1, 1):
+        result = bcoo_update_layout(result, n_batch=2)
+    order = [numbers.out_spec.index(a) for a in range(n + 2)]
+    return above("sparse_moving").bcoo_transpose(result, permutation=order)
+
+
+def _all_sparse(x: Any, spec: Sequence[int]) -> BCOO:
+    """An operand of a convolution without batch and dense axes, its axes in the order of `spec`."""
+    if not isinstance(x, BCOO):
+        x = bcoo_fromdense(x, nse=x.size)
+    x = bcoo_update_layout(x, n_batch=0, n_dense=0)
+    return above("sparse_moving").bcoo_transpose(x, permutation=spec)
+
+
+@functools.partial(jit, static_argnums=(2, 3, 4, 5, 6, 7, 8))
+def _convolved(lhs: BCOO, rhs: BCOO, shape: tuple[int, ...], strides: tuple[int, ...],
+               low: tuple[int, ...], of_lhs: tuple[int, ...], of_rhs: tuple[int, ...],
+               feature_groups: int, batch_groups: int) -> tuple[Any, Any]:
+    """The products of all pairs, and where they belong in the result [batch, features, *places].
+
+    Element x of the input meets element k of the filter at the place y for which
+    y * stride + k * of_rhs - low = x * of_lhs.
+    """
+    x, k = [i.astype(jnp.promote_types(i.dtype, np.int32)) for i in (lhs.indices, rhs.indices)]
+    x, k = x[:, None], k[None]                               # [elements of lhs, of rhs, axes]
+    batch, features = max(lhs.shape[0] // batch_groups, 1), rhs.shape[0]
+    of_filter = k[..., 0] // max(features // (feature_groups * batch_groups), 1)
+    keep = inside(lhs.indices, lhs.shape)[:, None] & inside(rhs.indices, rhs.shape)[None]
+    if batch_groups > 1:
+        keep &= of_filter == x[..., 0] // batch
+    keep &= x[..., 1] == (k[..., 1] if feature_groups == 1 else
+                          of_filter * rhs.shape[1] + k[..., 1])
+    places = [jnp.broadcast_to(x[..., 0] % batch, keep.shape),
+              jnp.broadcast_to(k[..., 0], keep.shape)]
+    for i, (stride, before) in enumerate(zip(strides, low, strict=True)):
+        at = x[..., 2 + i] * of_lhs[i] + before - k[..., 2 + i] * of_rhs[i]
+        keep &= at % stride == 0
+        places.append(at // stride)
+    at = jnp.stack(places, axis=-1)
+    keep &= inside(at, shape)
+    data = chosen(keep, lhs.data[:, None] * rhs.data[None])
+    return data.reshape(-1), padded(keep, at, shape).reshape(-1, len(shape))
+
+
+__all__ = ["bcoo_conv_general_dilated", "bcoo_dot_general", "bcoo_dot_general_sampled"]

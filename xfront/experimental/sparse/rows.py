@@ -85,6 +85,11 @@ class BCSR(JAXSparse):
     def _as_self(self, made: Any) -> Any:
         return BCSR.from_bcoo(made) if isinstance(made, BCOO) and made.n_sparse == 2 else made
 
+    def with_data(self, data: Any) -> BCSR:
+        """The array with other elements at the same places."""
+        return BCSR((data, self.indices, self.indptr), shape=self.shape,
+                    indices_sorted=self.indices_sorted, unique_indices=self.unique_indices)
+
     @classmethod
     def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32,
                   n_dense: int = 0, n_batch: int = 0) -> BCSR:
