@@ -58,6 +58,12 @@ def seconds(side: Side, body: str, cache: str, **more: str) -> float:
 
 def printed(side: Side, script: str, cache: str, **more: str) -> float:
     """The number that a script prints in a fresh process."""
+    (number,) = numbers_printed(side, script, cache, **more)
+    return number
+
+
+def numbers_printed(side: Side, script: str, cache: str, **more: str) -> list[float]:
+    """The numbers that a script prints in a fresh process, a line each."""
     done = subprocess.run(
         [side.python, "-c", script],
         capture_output=True,
@@ -67,7 +73,7 @@ def printed(side: Side, script: str, cache: str, **more: str) -> float:
     )
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    return float(done.stdout)
+    return [float(line) for line in done.stdout.split()]
 
 
 def first_and_second(side: Side, body: str, **more: str) -> dict[str, float]:
@@ -156,8 +162,9 @@ FIRST_STEPS = {
 """For each program, the line at which its steps begin, and the code of the first step."""
 
 
-def until_first_step(side: Side, program: str, cache: str) -> float:
-    """Seconds from the start of a process to the result of a program's first step."""
+def until_first_step(side: Side, program: str, cache: str) -> list[float]:
+    """Seconds from the start of a process to the result of a program's first step, and how many of
+    them processors worked for it, in all threads."""
     steps, first = FIRST_STEPS[program]
     source, found, _ = (PROGRAMS / f"{program}.py").read_text().partition(f"\n{steps}")
     if not found:
@@ -165,18 +172,21 @@ def until_first_step(side: Side, program: str, cache: str) -> float:
     install = "import xfront; xfront.install_as_jax()\n" if side.module == "xfront" else ""
     script = (
         f"{install}{source}\nimport jax, time\njax.block_until_ready({first})\n"
-        f"print(time.time() - {time.time()!r})"
+        f"print(time.time() - {time.time()!r}, time.process_time())"
     )
-    return printed(side, script, cache)
+    return numbers_printed(side, script, cache)
 
 
 def _first_step_of(program: str) -> None:
     @row(f"first step of the program {program}")
     def first_step_of(side: Side) -> dict[str, float]:
         with tempfile.TemporaryDirectory(prefix="xfront-bench-") as cache:
+            cold, second = [until_first_step(side, program, cache) for _ in range(2)]
             return {
-                "cold process": until_first_step(side, program, cache),
-                "second process": until_first_step(side, program, cache),
+                "cold process": cold[0],
+                "second process": second[0],
+                "cold process, processors' time": cold[1],
+                "second process, processors' time": second[1],
             }
 
 
