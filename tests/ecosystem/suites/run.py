@@ -5,6 +5,7 @@ pass with the library of reference pass.
     python tests/ecosystem/suites/run.py optax --go-on --minutes 10   a part, then the next one
     python tests/ecosystem/suites/run.py optax --python OTHER/python --record
 
+It runs in the environment of `make ecosystem`; optax's tests need scikit-learn there as well.
 Files below the archive's folder, after `--`, select tests. The archive is that of the version in
 requirements.txt, from PyPI. What came of each case is in `.suites/`, a JSON object a line; each has
 two minutes.
