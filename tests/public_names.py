@@ -16,7 +16,6 @@ from typing import Any
 RECORDED = Path(__file__).parent / "recorded" / "public_names.json"
 PAGE = Path(__file__).parents[1] / "docs" / "absent.md"
 
-_LATER = "not here yet"
 _HELPER = "a helper of the module's own, seen because it has no `__all__`"
 _RULES = "operations are defined in the IR, with all their rules; registries take none from outside"
 _ONE_BIT = "jaxlib has no arrays of it on any platform here; JAX makes bools"
