@@ -95,12 +95,6 @@ _REASONS = {
     "plugins register by their entry points": "extend.backend.register_backend_factory",
     "ask `get_backend(platform).platform_version`": "extend.backend.backend_xla_version",
     "what is kept of clients goes with `clear_backends`": "extend.backend.register_backend_cache",
-    "`vmap` takes arrays and trees of them; register classes as trees": """
-        interpreters.batching.register_vmappable(spec_type)
-        interpreters.batching.register_vmappable(axis_size_type)
-        interpreters.batching.register_vmappable(to_elt)
-        interpreters.batching.register_vmappable(from_elt)
-        interpreters.batching.register_vmappable(make_iota)""",
     "its parameters are NumPy's, `arg1` and `arg2`": "dtypes.issubdtype(a) dtypes.issubdtype(b)",
     "write `sharding.Mesh`": "interpreters.mlir.Mesh",
     "write `contextvars.ContextVar`; it is no part of a program's key": "make_user_context",

@@ -63,7 +63,11 @@ def dressed(call: Any, named: Any) -> Any:
     """`call` with the name, signature and documentation of another function, as after
     `functools.update_wrapper`, but faster for a plain function."""
     if type(named) is not FunctionType:
-        return functools.update_wrapper(call, named)
+        if isinstance(getattr(named, "__name__", ""), str):
+            return functools.update_wrapper(call, named)
+        # an object whose class has a field of this name
+        call.__name__ = call.__qualname__ = type(named).__name__
+        return functools.update_wrapper(call, named, ("__module__", "__doc__"))
     call.__module__, call.__name__ = named.__module__, named.__name__
     call.__qualname__, call.__doc__ = named.__qualname__, named.__doc__
     call.__annotations__ = named.__annotations__

@@ -191,7 +191,8 @@ def _iter(x: ArrayImpl) -> Iterator[ArrayImpl]:
     shape = x.aval.shape
     if not shape:
         raise TypeError("iteration over a 0-d array: it has no axes")
-    if len(x._sharding.device_set) > 1 or not (x.platform() == "cpu" or x.nbytes < 65536):
+    if type(x._sharding) is not binding.SingleDeviceSharding or not (
+            x.platform() == "cpu" or x.nbytes < 65536):
         return (x[i] for i in range(shape[0]))
     return rows(x)
 

@@ -9,7 +9,7 @@ so `operand` always returns tracers of that trace.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -357,9 +357,17 @@ def normalize_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
+def are_sizes(shape: Any) -> bool:
+    """Whether a shape is a sequence of sizes, of any class, and not one size."""
+    return isinstance(shape, (tuple, list)) or (
+        shape.ndim == 1 if hasattr(shape, "ndim") else
+        hasattr(type(shape), "__len__") and hasattr(type(shape), "__getitem__")
+        and not isinstance(shape, (str, bytes, Mapping)))
+
+
 def shape_of(shape: Any, name: str = "shape") -> tuple[int, ...]:
     """A tuple of ints from an int or a sequence of ints. Raises: TypeError where one is traced."""
-    if isinstance(shape, (tuple, list, np.ndarray)):
+    if isinstance(shape, np.ndarray) or are_sizes(shape):
         made = tuple([index_of(d, name) for d in shape])
     else:
         made = (index_of(shape, name),)

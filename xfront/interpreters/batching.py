@@ -7,8 +7,8 @@ A dim is the position of the batch axis in an operand or result, `not_mapped` wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import lax
 from .. import numpy as jnp
@@ -16,6 +16,7 @@ from ..jaxpr.classes import BatchTracer, absent
 from ..jaxpr.own import AXIS_BATCHERS, BATCHERS, FANCY_BATCHERS, AxisData
 from ..on_demand import shown as _shown
 from ..primitives import Primitive
+from ..transforms.vmappable import RULES, Rules, is_vmappable
 
 primitive_batchers, axis_primitive_batchers = BATCHERS, AXIS_BATCHERS
 fancy_primitive_batchers = FANCY_BATCHERS
@@ -114,24 +115,66 @@ def defreducer(prim: Primitive, ident: Any = None) -> None:
     BATCHERS[prim] = rule
 
 
-def is_vmappable(x: Any) -> bool:
-    """False: no type has a rule of its own by which vmap takes its values apart."""
-    return isinstance(x, _Vmappable)
+def register_vmappable(data_type: type, spec_type: type, axis_size_type: type,
+                       to_elt: Callable[..., Any], from_elt: Callable[..., Any],
+                       make_iota: None) -> None:
+    """Let `vmap` take values of a type apart by rules; a later entry of the type replaces it.
+
+    Such a value is one leaf of arguments and results of `vmap`, also where its type is registered
+    as a tree, and has one entry of `spec_type` in `in_axes` and `out_axes`, or None.
+
+    Args:
+      data_type: the type; classes derived from it are not concerned.
+      spec_type: the type of its entries in `in_axes` and `out_axes`, often int.
+      axis_size_type: int only.
+      to_elt: `to_elt(cont, index, value, spec)` returns what one example sees, with
+        `cont(x, axis)` for each array `x` (or value of a registered type) that has the axis; where
+        `axis` is None that is `x`. `index` is not to be used.
+      from_elt: `from_elt(cont, size, example, spec)` returns the value of all examples, with
+        `cont(size, x, axis)` for each array `x` that is to have the axis at `axis`.
+      make_iota: None only.
+    Both rules are called twice for each value and must do the same each time; the first time
+    `cont` returns `ShapeDtypeStruct`s.
+    Raises: TypeError where a type is no class or a rule no function; NotImplementedError for
+      another `axis_size_type` or `make_iota`.
+
+    >>> class Scaled:
+    ...     def __init__(self, x, unit):
+    ...         self.x, self.unit = x, unit
+    >>> def to_elt(cont, index, v, axis):
+    ...     return Scaled(cont(v.x, axis), v.unit)
+    >>> def from_elt(cont, size, v, axis):
+    ...     return Scaled(cont(size, v.x, axis), v.unit)
+    >>> register_vmappable(Scaled, int, int, to_elt, from_elt, None)
+    >>> twice = xfront.vmap(lambda v: Scaled(2 * v.x, v.unit))(Scaled(jnp.arange(3), "m"))
+    >>> twice.x, twice.unit
+    (Array([0, 2, 4], dtype=int32), 'm')
+    >>> unregister_vmappable(Scaled)
+    """
+    for what, given in (("data_type", data_type), ("spec_type", spec_type)):
+        if not isinstance(given, type):
+            raise TypeError(f"register_vmappable: {what} must be a class, got {given!r}")
+    for what, rule in (("to_elt", to_elt), ("from_elt", from_elt)):
+        if not callable(rule):
+            raise TypeError(f"register_vmappable({data_type.__name__}, ...): {what} must be a "
+                            f"function, got {rule!r}")
+    if axis_size_type is not int or make_iota is not None:
+        raise NotImplementedError(
+            f"register_vmappable({data_type.__name__}, ...): sizes of batches are ints, so "
+            f"axis_size_type must be int and make_iota None, got {axis_size_type!r} and "
+            f"{make_iota!r}")
+    RULES[data_type] = Rules(spec_type, to_elt, from_elt)
 
 
-class _Vmappable:
-    """A class that no value has."""
+def unregister_vmappable(data_type: type) -> None:
+    """Take back what `register_vmappable` entered for a type; nothing where there is no entry.
 
-
-def register_vmappable(data_type: type, *rules: Any) -> NoReturn:
-    """Refuse a type with batching rules of its own. Raises: NotImplementedError."""
-    raise NotImplementedError(f"register_vmappable({data_type.__name__}, ...): vmap only takes "
-                              f"arrays and trees of them, but {len(rules)} rules were given. "
-                              "Register the type with tree_util.register_pytree_node")
+    >>> unregister_vmappable(complex)
+    """
+    RULES.pop(data_type, None)
 
 
 __getattr__ = absent(__name__, {
-    "unregister_vmappable": "no type is registered",
     "batch_subtrace": "write jax.vmap",
     "BatchTrace": "traces are of one class here; ask with isinstance(x, batching.BatchTracer)",
 })
@@ -140,5 +183,6 @@ __all__ = [
     "AxisData", "BatchTracer", "axis_primitive_batchers", "bdim_at_front", "broadcast",
     "defbroadcasting", "defreducer", "defvectorized", "fancy_primitive_batchers", "is_vmappable",
     "matchaxis", "moveaxis", "not_mapped", "primitive_batchers", "register_vmappable",
+    "unregister_vmappable",
 ]
 __dir__ = _shown(globals())

@@ -33,6 +33,7 @@ from ..arrays.dispatch import Front, eager
 from ..arrays.keys import KeyArray
 from ..arrays.operands import (
     SCALARS,
+    are_sizes,
     array_like,
     broadcast_to,
     convert,
@@ -343,8 +344,7 @@ def _warn_of_lost_parts(x: Any, dtype: Any) -> bool:
 
 def sizes(name: str, shape: Any) -> tuple[int, ...]:
     """A shape as a tuple of ints. Raises: TypeError where a size is negative or no integer."""
-    several = isinstance(shape, (tuple, list)) or getattr(shape, "ndim", 0) == 1
-    given: Any = shape if several else (shape,)
+    given: Any = shape if are_sizes(shape) else (shape,)
     made = []
     for d in given:
         if type(d) is not int:

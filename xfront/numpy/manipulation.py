@@ -21,6 +21,7 @@ from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     SCALARS,
+    are_sizes,
     array_like,
     cast,
     convert,
@@ -40,8 +41,7 @@ from .ufuncs import shaped
 
 def dims_of(name: str, shape: Any) -> tuple[int, ...]:
     """A shape as a tuple of ints, one of which may be -1."""
-    several = isinstance(shape, (tuple, list)) or getattr(shape, "ndim", 0) == 1
-    given = shape if several else (shape,)
+    given = shape if are_sizes(shape) else (shape,)
     return tuple([d if type(d) is int else index_of(d, f"{name}: a size") for d in given])
 
 

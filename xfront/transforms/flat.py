@@ -26,7 +26,7 @@ from .float0 import hidden, is_float0
 
 def name_of(fun: Any) -> str:
     """A name for functions, partials and callable objects."""
-    while not hasattr(fun, "__name__"):
+    while not isinstance(getattr(fun, "__name__", None), str):
         inner = getattr(fun, "func", None) or getattr(fun, "__wrapped__", None)
         if inner is None:
             return type(fun).__name__

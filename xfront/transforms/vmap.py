@@ -28,6 +28,7 @@ from ..tree_util import (
     tree_unflatten,
 )
 from .flat import Flat, as_operand, kind_of, name_of, placed, positional_names, trace_call
+from .vmappable import RULES, Apart, Results, holds_vmappable, is_spec
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,7 +44,7 @@ def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
     if type(axes) is tuple is type(tree) and len(axes) == len(tree) and all(
             [a is None or type(a) is int for a in axes]):
         return [a for a, part in zip(axes, tree, strict=True) for _ in tree_flatten(part)[0]]
-    leaves, structure = tree_flatten(axes, is_leaf=lambda x: x is None)
+    leaves, structure = tree_flatten(axes, is_leaf=lambda x: x is None or is_spec(x))
     marked = tree_unflatten(structure, [_NOT_MAPPED if a is None else a for a in leaves])
     try:
         flat = broadcast_prefix(marked, tree)
@@ -55,11 +56,17 @@ def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
         raise ValueError(f"vmap {what} specification must be a tree prefix of the corresponding "
                          f"value, got specification {axes!r} for {name}, whose value has the "
                          f"structure {structure}; {where}") from None
+    for a in flat:
+        if a is not _NOT_MAPPED and not hasattr(a, "__index__"):
+            raise TypeError(f"vmap {what} of {name}: an array has an int or None for its axis, got "
+                            f"{a!r}")
     return [None if a is _NOT_MAPPED else int(a) for a in flat]
 
 
 def _ask_nodes(tree: Any, axes: Sequence[int | None]) -> None:
     """Ask node classes with a `check_mapped` whether these axes of their leaves may be mapped."""
+    if not any(axes):
+        return
     at = 0
     for node in tree_flatten(tree, is_leaf=lambda x: hasattr(type(x), "check_mapped"))[0]:
         count = len(tree_flatten(node)[0])
@@ -73,11 +80,12 @@ def _check_axes(in_axes: Any, out_axes: Any) -> None:
     for axes, what in ((in_axes, "in_axes"), (out_axes, "out_axes")):
         if axes is None or type(axes) is int:
             continue
-        for a in tree_flatten(axes)[0]:
-            if isinstance(a, bool) or not hasattr(a, "__index__"):
+        for a in tree_flatten(axes, is_leaf=is_spec if RULES else None)[0]:
+            if isinstance(a, bool) or not (hasattr(a, "__index__") or is_spec(a)):
                 raise TypeError(f"vmap {what} must be an int, None, or a tree of them, got "
                                 f"{axes!r}")
-    if not (in_axes is None or isinstance(in_axes, tuple) or hasattr(in_axes, "__index__")):
+    if not (in_axes is None or isinstance(in_axes, tuple) or hasattr(in_axes, "__index__")
+            or is_spec(in_axes)):
         raise TypeError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding "
                         f"to the positional arguments passed to the function, but got {in_axes!r}.")
 
@@ -126,12 +134,15 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
             raise ValueError(f"vmap in_axes must be an int, None, or a tuple of entries "
                              f"corresponding to the positional arguments passed to the function, "
                              f"but got len(in_axes)={len(in_axes)}, len(args)={len(args)}")
+        if RULES and holds_vmappable((args, kwargs)):
+            return _of_types(fun, args, kwargs, in_axes, chunk, functools.partial(
+                vmap, out_axes=out_axes, axis_name=axis_name, axis_size=axis_size,
+                spmd_axis_name=spmd_axis_name))
         leaves, tree = tree_flatten((args, kwargs))
         axes = [0] * len(leaves) if in_axes == 0 and type(in_axes) is int else [
             *_axes_of(in_axes, args, "in_axes", name),
             *[0] * (len(leaves) - len(tree_flatten(args)[0]))]
-        if any(axes):
-            _ask_nodes(args, axes)
+        _ask_nodes(args, axes)
         kinds, positions, size = [], [], axis_size
         taken: list[tuple[Any, int]] = []
         divided = False
@@ -156,6 +167,7 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
         mapped = [k for k, a in enumerate(axes) if a is not None]
         bound = axis_name if axis_name is not None else ("vmap", len(state.stack))
         axis = DividedBatch(bound, size, spread) if spread else (bound, size)
+        results = Results(out_axes, name)
 
         def call(tracers: list[Tracer]) -> Any:
             filled = list(leaves)
@@ -163,21 +175,40 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
                 filled[k] = t
             inner: Any = fun
             inner_args, inner_kwargs = tree_unflatten(tree, filled)
-            return inner(*inner_args, **inner_kwargs)
+            return results.arrays(inner(*inner_args, **inner_kwargs), size)
 
         given = [leaves[k] for k in mapped]
         flat = trace_call(call, kinds, name=name, kind="vmap", staging=False, axis=axis,
                           origins=given)
         function = flat.function
-        out = _out_axes(name, out_axes, flat)
+        out = _out_axes(name, results.axes, flat)
         if None in out:
             _check_unbatched(fun, flat, positions, axis, out)
         request = Request("vectorize", tuple(positions), axis, out)
         operands = [*map(as_operand, given), *flat.captures]
-        results = _mapped(function, request, operands, taken)
-        return tree_unflatten(flat.out_tree, results)
+        made = _mapped(function, request, operands, taken)
+        return results.together(tree_unflatten(flat.out_tree, made))
 
     return front_door(wrapped, fun)
+
+
+def _of_types(fun: Callable[..., Any], args: tuple, kwargs: dict, in_axes: Any, chunk: Any,
+              mapped: Callable[..., Any]) -> Any:
+    """A call where arguments are of types with rules of their own, by a call of their arrays."""
+    name = name_of(fun)
+    if chunk is not None:
+        raise NotImplementedError(f"vmap of {name}: chunk={chunk} cannot be combined with values "
+                                  "of types that have batching rules of their own")
+    wanted = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+    apart = Apart((args, kwargs), (wanted, 0), None, "in_axes", name)
+
+    @functools.wraps(fun)
+    def flat(*arrays: Any) -> Any:
+        inner_args, inner_kwargs = apart.together(arrays)
+        return fun(*inner_args, **inner_kwargs)
+
+    arrays, axes = zip(*apart.steps, strict=True)
+    return mapped(flat, axes)(*arrays)
 
 
 def _checked_batch(name: str, size: int | None, taken: list, spread: tuple) -> int:
@@ -270,7 +301,11 @@ def _by_chunks(fun: Callable[..., Any], tree: Any, leaves: list, axes: Sequence[
     @functools.wraps(fun)
     def flat(*leaves: Any) -> Any:
         args, kwargs = tree_unflatten(tree, leaves)
-        return fun(*args, **kwargs)
+        made = fun(*args, **kwargs)
+        if holds_vmappable(made):
+            raise NotImplementedError(f"vmap of {name_of(fun)}: chunk={chunk} cannot be combined "
+                                      "with results of types that have batching rules of their own")
+        return made
 
     many = vmap(flat, tuple(axes), out_axes, spmd_axis_name=spread or None)
 
