@@ -20,6 +20,8 @@ import pytest
 import xfront.arrays.methods
 from xfront.arrays import binding, rows
 from xfront.arrays.binding import AbstractArray, put, to_numpy
+from xfront.sharding import NamedSharding
+from xfront.sharding import PartitionSpec as P
 
 ROOT = Path(__file__).resolve().parents[2]
 x = put(np.arange(3, dtype=np.float32))
@@ -206,6 +208,17 @@ def test_iteration_gives_arrays() -> None:
     weak = put(np.arange(2.0, dtype=np.float32), weak=True)
     assert all(type(item) is binding.ArrayImpl and item.weak_type for item in weak)
     assert list(put(np.zeros((0, 2)))) == []
+
+
+def test_rows_of_an_array_on_a_mesh_of_one_device() -> None:
+    mesh = xfront.make_mesh((1,), ("a",))
+    for spec in (P(), P("a"), P(None, "a")):
+        x = xfront.device_put(np.arange(6.0).reshape(2, 3), NamedSharding(mesh, spec))
+        for i, row in enumerate(x):
+            assert row.tolist() == [3 * i, 3 * i + 1, 3 * i + 2]
+            assert row.sharding == x[i].sharding and row.committed
+    keys = xfront.device_put(xfront.random.split(xfront.random.key(0)), NamedSharding(mesh, P()))
+    assert [k.shape for k in keys] == [(), ()]
 
 
 @pytest.mark.parametrize(("dtype", "shape"), [

@@ -1,6 +1,6 @@
 """The values that the uses give with the jax package, for `test_uses.py`.
 
-    PYTHON_WITH_JAX tests/ecosystem/uses/record.py
+    PYTHON_WITH_JAX tests/ecosystem/uses/record.py [MODULE ...]
 """
 
 from __future__ import annotations
@@ -35,8 +35,12 @@ def flat(values: Any) -> list[Any]:
 if __name__ == "__main__":
     import diffrax_uses
     import equinox_uses
+    import small_uses
 
-    for name, module in (("equinox", equinox_uses), ("diffrax", diffrax_uses)):
+    modules = {"equinox": equinox_uses, "diffrax": diffrax_uses, "small": small_uses}
+    for name, module in modules.items():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         found = {use: flat(f()) for use, f in uses_of(module).items()}
         text = ",\n".join(f'"{use}": {json.dumps(values)}' for use, values in found.items())
         (RECORDED / f"{name}.json").write_text("{\n" + text + "\n}\n")

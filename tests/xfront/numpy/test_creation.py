@@ -183,3 +183,27 @@ def test_an_array_is_no_dtype_and_has_one_order() -> None:
     for order in ("F", "A"):
         with pytest.raises(NotImplementedError, match=order):
             jnp.asarray(x, order=order)
+
+
+class Sizes:
+    """A sequence of sizes of its own class, as TensorFlow Probability has one."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, i):
+        return (2, 3)[i]
+
+
+def test_a_shape_is_a_sequence_of_any_class():
+    x, key, shape = jnp.ones(6), xfront.random.key(0), Sizes()
+    made = [jnp.zeros(shape), jnp.full(shape, 1), jnp.reshape(x, shape), x.reshape(shape),
+            jnp.broadcast_to(x[:3], shape), jnp.full_like(x, 1, shape=shape),
+            xfront.random.normal(key, shape), xfront.random.randint(key, shape, 0, 3)]
+    assert {y.shape for y in made} == {(2, 3)}
+    assert jnp.tile(x[:3], shape).shape == (2, 9)
+    for wrong in ("23", {2: 3}, b"ab"):
+        with pytest.raises(TypeError):
+            jnp.zeros(wrong)
+        with pytest.raises(TypeError):
+            xfront.random.normal(key, wrong)

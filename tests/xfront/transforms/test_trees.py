@@ -42,3 +42,18 @@ DOUBLE = {
 def test_trees_whose_constructors_look_at_their_leaves(way):
     x = np.array([1.0, 2.0, 3.0], np.float32)
     np.testing.assert_allclose(DOUBLE[way](lambda p: Held(p.a * 2), Held(x)), 2 * x)
+
+
+def test_an_object_whose_name_is_no_string():
+    class Twice:
+        """Doubles."""
+
+        __name__ = None
+
+        def __call__(self, x):
+            return 2 * x
+
+    for made in (jax.vmap(Twice()), jax.jit(jax.vmap(Twice()))):
+        np.testing.assert_array_equal(made(np.ones(2)), 2)
+    assert jax.grad(Twice())(1.0) == 2
+    assert jax.vmap(Twice()).__name__ == "Twice"
