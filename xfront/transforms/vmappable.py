@@ -78,7 +78,7 @@ class Apart:
         """The tree again, with `arrays` where its own were."""
         left = iter(zip(arrays, self.steps, strict=True))
 
-        def give(x: Any, axis: Any) -> Any:
+        def give(_: Any, axis: Any) -> Any:
             return _next(left, axis)
 
         made = [self._through(x, spec, give) if is_vmappable(x) else next(left)[0]
