@@ -91,8 +91,18 @@ def front_door_of(fun: Any) -> Callable[[F], F]:
     return lambda body: front_door(body, fun)
 
 
+class _Warned:
+    """How often the library has warned."""
+
+    count = 0
+
+
+warned = _Warned()
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn about the line of the user's program that called the library."""
+    warned.count += 1
     frame, level = sys._getframe(1), 2
     while frame is not None and is_library(frame.f_code):
         frame, level = frame.f_back, level + 1

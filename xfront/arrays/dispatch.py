@@ -24,7 +24,7 @@ from xfront_ir.types import tensor
 from ..config import trace_key
 from ..tracebacks import shorten
 from ..tracing import programs, watching
-from ..tracing.trace import Trace, leak_error, state, trace_function, type_of
+from ..tracing.trace import Trace, is_open, leak_error, state, trace_function, type_of
 from ..tracing.tracer import Tracer
 from ..tracing.watched_runs import run as watched_run
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
@@ -32,6 +32,7 @@ from . import binding
 from .keys import KeyArray
 from .operands import SCALARS, from_numpy, held_array
 from .placement import Placement, placement
+from .templates import NO_TEMPLATE, Templates
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -300,6 +301,7 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
     by_statics: dict[Any, Any] = {}
     static_names = frozenset(static)
     n_arrays, n_written = _leading(names, static_names)
+    templates = Templates()
 
     def public(*args: Any, **kwargs: Any) -> Any:
         nonlocal front
@@ -308,6 +310,10 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
                     made := _told(name, public, args, kwargs)):
                 return made[0]
             if args and type(args[0]) is Tracer:     # Python itself fills in the arguments
+                target = args[0].home
+                if state.place is None and is_open(target) and (
+                        made := templates.call(target, body, args, kwargs)) is not NO_TEMPLATE:
+                    return made
                 target = deepest((*args, *kwargs.values()) if kwargs else args, state.current)
                 assert target is not None
                 return record(target, body, args, kwargs)
@@ -328,6 +334,9 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
             if target is None and static_indices:    # a traced size or axis: the body refuses it
                 target = deepest(full, None)
             if target is not None:
+                if state.place is None and is_open(target) and (
+                        made := templates.call(target, call_body, full, _NO_KEYWORDS)) is not NO_TEMPLATE:
+                    return made
                 return record(target, call_body, full)
             for i in static_indices:
                 x = full[i]

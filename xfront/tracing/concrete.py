@@ -142,6 +142,7 @@ def _value(x: Tracer, error: type[Exception], question: str, instead: str) -> np
     Raises: `error`, with the question and what to write instead, where they are not known.
     """
     home = x.home
+    state.asked += 1
     if home.closed:
         raise leak_error(x)
     found = None if home.inputs is None else _remembered(home, x.value)
@@ -215,6 +216,7 @@ def slice_for(trace: Trace, value: Value) -> tuple[Function, list[int]]:
 
 def has_tangent(x: Tracer) -> bool:
     """Whether x depends on a parameter of its trace through ops that have a derivative."""
+    state.asked += 1
     trace = x.home
     n = len(trace.inputs or ())
     active = {v for v in trace.builder.params[:n] if v.type.is_inexact}
@@ -239,6 +241,7 @@ def depends(trace: Trace, value: Value, on: Value) -> bool:
 
 def known(x: Tracer) -> np.ndarray | None:
     """The elements of x where its trace and all traces around it have known inputs, else None."""
+    state.asked += 1
     trace = x.home
     if trace.closed:
         raise leak_error(x)

@@ -58,6 +58,7 @@ class State(threading.local):
         self.place: Location | None = None     # of the call of the library function that runs
         self.axes: tuple[tuple[Any, int], ...] = ()
         self.told = False                      # whether the layout of the result was given
+        self.asked = 0                         # how often Python asked for a tracer's value
 
     def __reduce__(self) -> str:
         return "state"                           # functions that read it are pickled by content
