@@ -710,9 +710,9 @@ def attach(compiled: Any, jitted: Any, forget: Callable[[], None]) -> None:
     """
     @front_door
     def trace(*args: Any, **kwargs: Any) -> Traced:
-        flat, leaves, donated = jitted.trace(args, kwargs, struct_kind)
-        _, _, tree = jitted.divide(args, kwargs)
-        return Traced(jitted, flat, leaves, donated, tree)
+        divided = jitted.divide(args, kwargs)
+        flat, leaves, donated = jitted.trace(args, kwargs, struct_kind, divided)
+        return Traced(jitted, flat, leaves, donated, divided[2])
 
     @front_door
     def lower(*args: Any, **kwargs: Any) -> Lowered:

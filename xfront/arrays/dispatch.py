@@ -24,7 +24,7 @@ from xfront_ir.types import tensor
 from ..config import trace_key
 from ..tracebacks import shorten
 from ..tracing import programs, watching
-from ..tracing.trace import Trace, is_open, leak_error, state, trace_function, type_of
+from ..tracing.trace import Trace, leak_error, state, trace_function, type_of
 from ..tracing.tracer import Tracer
 from ..tracing.watched_runs import run as watched_run
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
@@ -255,6 +255,20 @@ class Program:
 _NO_KEYWORDS: dict[str, Any] = {}
 
 
+def record_by(templates: Templates, target: Trace, body: Callable[..., Any], args: Sequence[Any]
+              ) -> Any:
+    """As `record`, by a template of the body where there is one."""
+    made = templates.call(target, body, args, _NO_KEYWORDS)
+    return record(target, body, args) if made is NO_TEMPLATE else made
+
+
+def record_deepest(body: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """As `record`, in the deepest of the traces of the arguments and the current one."""
+    target = deepest((*args, *kwargs.values()) if kwargs else args, state.current)
+    assert target is not None, "an argument is a tracer"
+    return record(target, body, args, kwargs)
+
+
 def record(target: Trace, body: Callable[..., Any], args: Sequence[Any],
            kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
     """Run a body so that its operations are recorded in `target`."""
@@ -310,13 +324,8 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
                     made := _told(name, public, args, kwargs)):
                 return made[0]
             if args and type(args[0]) is Tracer:     # Python itself fills in the arguments
-                target = args[0].home
-                if state.place is None and is_open(target) and (
-                        made := templates.call(target, body, args, kwargs)) is not NO_TEMPLATE:
-                    return made
-                target = deepest((*args, *kwargs.values()) if kwargs else args, state.current)
-                assert target is not None
-                return record(target, body, args, kwargs)
+                made = templates.call(args[0].home, body, args, kwargs)
+                return record_deepest(body, args, kwargs) if made is NO_TEMPLATE else made
             written = None                           # arguments besides one or two arrays
             if n_arrays <= len(args) <= n_written and type(args[0]) is ArrayImpl and (
                     n_arrays == 1 or type(args[1]) is ArrayImpl) and (
@@ -334,10 +343,7 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
             if target is None and static_indices:    # a traced size or axis: the body refuses it
                 target = deepest(full, None)
             if target is not None:
-                if state.place is None and is_open(target) and (
-                        made := templates.call(target, call_body, full, _NO_KEYWORDS)) is not NO_TEMPLATE:
-                    return made
-                return record(target, call_body, full)
+                return record_by(templates, target, call_body, full)
             for i in static_indices:
                 x = full[i]
                 if type(x) not in _PLAIN:

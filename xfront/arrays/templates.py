@@ -1,9 +1,10 @@
 """Templates: what the body of a public function recorded is recorded again without Python.
 
-A body that is called on tracers appends ops to their trace. What it appends depends on its arguments
-(types, weakness, which are equal, the values of those that are not arrays) and on the options of
-`trace_key`, as far as it reads nothing else. So the ops of one call are a template for all later
-calls with the same key, which append copies of them: other operands, the line of their own caller.
+A body that is called on tracers appends ops to their trace. What it appends depends on its
+arguments (types, weakness, which are equal, the values of those that are not arrays) and on the
+options of `trace_key`, as far as it reads nothing else. So the ops of one call are a template for
+all later calls with the same key, which append copies of them: other operands, the line of their
+own caller.
 
 A body gets no template where its ops may depend on something else: where an argument belongs to
 another trace, is an array, or has no hash; where Python asked a tracer for its value, or something
@@ -17,6 +18,7 @@ and `signature` are the two places that decide.
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
@@ -26,7 +28,7 @@ from xfront_ir.analysis import op_has_effects
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.literal import literal
-from xfront_ir.locations import Location
+from xfront_ir.locations import USER_FILES, Location
 from xfront_ir.locations import capture as capture_location
 
 from ..config import numpy_rank_promotion, trace_key
@@ -46,6 +48,9 @@ TRIES = 8
 
 _PLAIN = {int, bool, str, type(None), type, np.dtype, ScalarType}
 """Types of arguments that are compared by value and never change; those of enums join them."""
+
+_APART = frozenset((int, str, type(None)))
+"""Of these types no two values of different types are equal."""
 
 _IN_RESULTS = frozenset((int, bool, str, type(None), float))
 
@@ -114,6 +119,9 @@ def _add(x: Any, kind: type, key: list[Any], given: list[Tracer], target: Trace)
         key += kind, x if kind is float and (x < 0 or x > 0) else repr(x)
         return True
     if kind is tuple or kind is list:
+        if _APART.issuperset(map(type, x)):
+            key += kind, tuple(x)
+            return True
         key += kind, len(x)
         return all([_add(i, type(i), key, given, target) for i in x])
     if isinstance(x, enum.Enum):
@@ -173,7 +181,7 @@ class Template:
         return self.build(target, given, values)
 
 
-_new, _new_tracer = object.__new__, Tracer.__new__
+_frame, _new, _new_tracer = sys._getframe, object.__new__, Tracer.__new__
 
 
 class Templates:
@@ -195,9 +203,14 @@ class Templates:
     def call(self, target: Trace, body: Callable[..., Any], args: Sequence[Any],
              kwargs: dict[str, Any]) -> Any:
         """What a call of the body records in `target` and returns, by its template; or NO_TEMPLATE,
-        where nothing was done. The call must not be made by a body that is being recorded."""
-        if (self.refused >= TRIES or state.axes or open_regions.regions or state.told
-                or target.following is not None or not switch.on):
+        where nothing was done."""
+        around = state.current
+        if (self.refused >= TRIES or not switch.on
+                or state.place is not None                     # called by a body
+                or target.closed or (around is not target and around is not None
+                                     and around.level > target.level)
+                or state.axes or state.told or open_regions.regions
+                or target.following is not None):
             return NO_TEMPLATE
         given: list[Tracer] = []
         key = signature(target, args, kwargs, given)
@@ -205,19 +218,26 @@ class Templates:
             return NO_TEMPLATE
         found = self.table.get(key)
         if type(found) is Template:
-            return found.record(target, given, capture_location(state.scope))
+            frame = _frame(2)                    # of the caller of the public function
+            code = frame.f_code
+            if code.co_filename in USER_FILES:
+                place = _new(Location)
+                place.code, place.lasti, place.scope = code, frame.f_lasti, state.scope
+            else:
+                place = capture_location(state.scope)
+            return found.record(target, given, place)
         if found is False:
             return NO_TEMPLATE
         if found is None:
             self.enter(key, True)
             return NO_TEMPLATE
-        before, state.current = state.current, target
+        state.current = target
         place = state.place = capture_location(state.scope)
         making = _Making(target, given, place)
         try:
             result = body(*args, **kwargs)
         finally:
-            state.current, state.place = before, None
+            state.current, state.place = around, None
             making.end()
         self.enter(key, making.template(result) or False)
         return result

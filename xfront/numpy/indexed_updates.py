@@ -11,7 +11,7 @@ from xfront_ir.dtypes import DType
 
 from ..arrays.annotations import ShardingLike
 from ..arrays.arguments import at_home
-from ..arrays.dispatch import Front, deepest, record
+from ..arrays.dispatch import Front, deepest, record_by
 from ..arrays.operands import (
     array_like,
     broadcast_to,
@@ -24,6 +24,7 @@ from ..arrays.operands import (
     promoted_dtype,
     strong,
 )
+from ..arrays.templates import Templates
 from ..tracebacks import front_door, warn
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer, as_tracer
@@ -67,7 +68,10 @@ def write(x: Any, index: Any, y: Any, how: str, mode: str | None, indices_are_so
         if not _PUT:
             _PUT.append(Front(_put, "scatter", (3, 4)).compiled)
         return _PUT[0](x, y, tuple(given), pattern, flags)
-    return record(target, _put, (x, y, given, pattern, flags))
+    return record_by(_WRITES, target, _put, (x, y, given, pattern, flags))
+
+
+_WRITES = Templates()
 
 
 def _warn_of_loss(x: Any, y: Any, how: str) -> None:

@@ -21,8 +21,9 @@ from xfront_ir.opdef import infer_types
 from xfront_ir.ops.gathering import default_fill
 
 from ..arrays import binding
-from ..arrays.dispatch import Front, deepest, record
+from ..arrays.dispatch import Front, deepest, record_by
 from ..arrays.operands import broadcast_shapes, broadcast_to, convert, operand
+from ..arrays.templates import Templates
 from ..config import staging as staging_state
 from ..errors import IndexBroadcastError, NonConcreteBooleanIndexError
 from ..tracebacks import shorten
@@ -285,8 +286,11 @@ def read(x: Any, index: Any, mode: str | None = None, fill_value: Any = None,
         call = (_GET or _make_get())[0]
         return call(x, tuple(given), pattern, mode, fill_value, indices_are_sorted, unique_indices,
                     wrap)
-    return record(target, _get, (x, given, pattern, mode, fill_value, indices_are_sorted,
-                                 unique_indices, wrap))
+    return record_by(_READS, target, _get, (x, given, pattern, mode, fill_value,
+                                            indices_are_sorted, unique_indices, wrap))
+
+
+_READS = Templates()
 
 
 _MODES = {"clip": "clip", "fill": "fill", "drop": "fill", "fill_or_drop": "fill", "one_hot": "fill",

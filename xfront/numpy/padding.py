@@ -80,6 +80,8 @@ def pad(array: ArrayLike, pad_width: ArrayLike | Sequence[Any] | Mapping[int, An
 
 def _pairs(given: Any, ndim: int) -> tuple[tuple[int, int], ...]:
     """A pair of known integers for each axis."""
+    if type(given) is int and given >= 0:
+        return ((given, given),) * ndim
     if isinstance(given, dict):
         raise TypeError("`pad_width` must be of integral type, got a dict")
     numbers = np.asarray(given)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copyreg
 import functools
 import inspect
+import operator
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
@@ -293,14 +294,15 @@ class Jitted:
             leaves, tree = tree_flatten(hidden((given, named)))
         return tuple(statics), leaves, tree
 
-    def trace(self, args: tuple, kwargs: dict, kind: Callable[..., Any] = kind_of
-              ) -> tuple[Flat, list, list]:
+    def trace(self, args: tuple, kwargs: dict, kind: Callable[..., Any] = kind_of,
+              divided: tuple[tuple, list, Any] | None = None) -> tuple[Flat, list, list]:
         """The traced Function of a call, the leaves of its arguments, and which are donated. `kind`
         gives type and weakness of a leaf: with `struct_kind`, ShapeDtypeStructs may be among them.
+        `divided` is what `divide` gives for the arguments, where that is known.
 
         Raises: ValueError where a static argument is not hashable.
         """
-        statics, leaves, tree = self.divide(args, kwargs)
+        statics, leaves, tree = divided or self.divide(args, kwargs)
         kinds = []
         for k, x in enumerate(leaves):
             try:
@@ -327,14 +329,13 @@ class Jitted:
                         named[place] = x
                 return self.fun(*given, **named)
 
+            names = self.names_of(args, leaves, tree)
             if explain_cache_misses.value:
-                explain_miss(self.name, self.fun, key, [*self.traces],
-                             self.param_names(args, tree, len(leaves)))
+                explain_miss(self.name, self.fun, key, [*self.traces], names)
             outer, state.scope = state.scope, ()      # names inside are relative to the call
             try:
                 found = trace_call(call, kinds, name=self.name, kind="jit", staging=True,
-                                   param_names=self.param_names(args, tree, len(leaves)),
-                                   origins=sets)
+                                   param_names=names, origins=sets)
             finally:
                 state.scope = outer
             if self.options.told is not None:
@@ -343,6 +344,13 @@ class Jitted:
             if not any(type(x) is Tracer for x in found.captures):
                 self.traces[key] = found
         return found, leaves, self.donated(tree, len(leaves))
+
+    def names_of(self, args: tuple, leaves: list, tree: Any) -> list[str]:
+        """As `param_names`, at once where each argument is a leaf of its own."""
+        if len(args) == len(leaves) and all(map(operator.is_, args, leaves)):
+            names = self.options.names
+            return [*names[: len(args)], *[f"args[{i}]" for i in range(len(names), len(args))]]
+        return self.param_names(args, tree, len(leaves))
 
     def param_names(self, args: tuple, tree: Any, n: int) -> list[str]:
         """Names of the leaves of the arguments: parameter names with paths into trees."""
