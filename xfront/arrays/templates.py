@@ -21,6 +21,7 @@ import enum
 import sys
 from collections.abc import Callable, Sequence
 from operator import itemgetter
+from struct import pack
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ def _add(x: Any, kind: type, key: list[Any], given: list[Tracer], target: Trace)
         key += kind, x
         return True
     if kind is float or kind is complex:         # by bits: 0.0 equals -0.0, and NaN nothing
-        key += kind, x if kind is float and (x < 0 or x > 0) else repr(x)
+        key += kind, x if kind is float and (x < 0 or x > 0) else pack("2d", x.real, x.imag)
         return True
     if kind is tuple or kind is list:
         if _APART.issuperset(map(type, x)):
