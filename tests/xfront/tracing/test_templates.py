@@ -14,6 +14,7 @@ import itertools
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -316,12 +317,32 @@ def test_results_are_the_callers_own() -> None:
 
 
 def test_known_values_are_read_anew() -> None:
-    def total(x: Any, n: Any) -> Any:
-        return sum(jnp.sum(jnp.repeat(x, n, axis=0)) for _ in range(3))
+    def total(x: Any, axis: int) -> Any:
+        number = (x[0, 0] * 0.0).astype(int) + axis
+        return [jnp.sum(x, axis=number) for _ in range(4)]
 
-    for n in (1, 2, 3, 2):
-        slope = jax.grad(lambda x, n=n: total(x, jnp.argmin(jnp.abs(x[0]) * 0) + n))(X)
-        assert np.all(np.asarray(slope) == 3 * n)
+    for axis in (0, 1, 0, 1):
+        sizes = [y.shape for y in jax.jvp(lambda x, axis=axis: total(x, axis), (X,), (X,))[0]]
+        assert sizes == [X.shape[:axis] + X.shape[axis + 1:]] * 4
+
+
+def test_what_the_library_calls_is_not_refused_and_what_the_user_calls_is() -> None:
+    """Under some options a check asks whose operands it sees."""
+    file = str(Path(templates.__file__).parent.parent / "numpy" / "between.py")
+    inner: dict[str, Any] = {}
+    exec(compile("def between(call, *given): return call(*given)", file, "exec"), inner)
+    between = inner["between"]
+    for setting, operands in ((lambda: jax.numpy_rank_promotion("raise"), (X, X[0])),
+                              (lambda: jax.numpy_dtype_promotion("strict"), (X, jnp.ones(3, int)))):
+        def program(*given: Any) -> Any:
+            for _ in range(4):
+                between(jnp.cov, *given)
+            with pytest.raises((ValueError, TypeError)):
+                jnp.cov(*given)
+
+        templates.forget_templates()
+        with setting():
+            jax.make_ir(program)(*operands)
 
 
 def test_tables_are_bounded_and_forgotten() -> None:
