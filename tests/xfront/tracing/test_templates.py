@@ -295,7 +295,7 @@ def test_each_call_has_its_own_line() -> None:
 def test_statics_that_are_equal_in_python_differ() -> None:
     def program(x: Any) -> Any:
         return [[jnp.full_like(x, v), jnp.clip(x, v, None), jnp.where(x > v, x, v),
-                 jnp.nan_to_num(x, nan=v)]
+                 jnp.nan_to_num(x, nan=v), jnp.clip(x > 1, v, None)]
                 for v in (0.0, -0.0, 0, False, 1, 1.0, True, np.nan, -np.nan) for _ in range(3)]
 
     with without_templates():
@@ -365,6 +365,7 @@ def test_a_template_holds_nothing_of_the_program_that_made_it() -> None:
         kept = Held()
         alive.append(weakref.ref(kept))
         seen = [jnp.median(x, axis=0) for _ in range(4)]
+        assert isinstance(seen[0], Tracer)
         seen[0].home.sources.append(kept)
         return seen
 
