@@ -57,7 +57,8 @@ def text_of(run: Run, operands: tuple, weak: bool = False, known: bool = False) 
         result = run(*given)
         leaves = jax.tree.leaves(result)
         notes.append(jax.tree.structure(result))
-        notes.extend(x.weak if type(x) is Tracer else repr(x) for x in leaves)
+        notes.extend(x.weak if type(x) is Tracer else type_of(x) if isinstance(x, jax.Array)
+                     else repr(x) for x in leaves)
         return [x for x in leaves if hasattr(x, "dtype") and hasattr(x, "shape")]
 
     arrays = list(map(jnp.asarray, operands))
