@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import enum
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from struct import pack
@@ -189,12 +190,12 @@ class Templates:
     """The templates of one public function, by signature; True for one that was seen once, and
     False for one that gets none."""
 
-    __slots__ = ("refused", "table")
+    __slots__ = ("__weakref__", "refused", "table")
 
     def __init__(self) -> None:
         self.table: dict[Any, Template | bool] = {}
         self.refused = 0                         # signatures without a template so far
-        _ALL.append(self)
+        _ALL.add(self)
 
     def clear(self) -> None:
         """Forget all templates."""
@@ -255,12 +256,12 @@ class Templates:
 
 
 NO_TEMPLATE: Any = object()
-_ALL: list[Templates] = []
+_ALL: weakref.WeakSet[Templates] = weakref.WeakSet()
 
 
 def forget_templates() -> None:
     """Forget the templates of all functions."""
-    for one in _ALL:
+    for one in list(_ALL):
         one.clear()
 
 
