@@ -234,7 +234,8 @@ def templates_of(run: Run, *operands: Any) -> int:
     ("take", lambda x, y: jnp.take(x, jnp.argmax(y, 0), axis=0)),
     ("read", lambda x, y: x[jnp.argmax(y, 0)]), ("write", lambda x, y: x.at[0].set(y[0])),
     ("linspace", lambda x, y: jnp.linspace(0.0, 1.0, 8)), ("split", lambda x, y: jnp.split(x, 2)),
-    ("concatenate", lambda x, y: jnp.concatenate([x, y])), ("softmax", lambda x, y: jax.nn.softmax(x)),
+    ("concatenate", lambda x, y: jnp.concatenate([x, y])),
+    ("softmax", lambda x, y: jax.nn.softmax(x)),
 ])
 def test_functions_of_several_operations_have_templates(name: str, run: Run) -> None:
     assert templates_of(run, X, Y) >= 1, name
