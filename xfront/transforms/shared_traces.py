@@ -11,6 +11,8 @@ import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from xfront_ir.locations import is_library
+
 from ..arrays.binding import ArrayImpl
 from ..config import trace_key
 from ..tracing import programs
@@ -39,6 +41,9 @@ def shared(what: Hashable, fun: Any, known: Sequence[Any], tree: Any,
       at_first: whether to look at what a function reads when it is met for the first time; most
         bodies of loops are new functions at each call, for which that would be in vain.
     """
+    code = getattr(fun, "__code__", None)
+    if state.place is not None or code is not None and is_library(code):
+        return trace()                           # ops of a library have the lines of its callers
     traces = _traces_of(fun, at_first)
     if traces is None or not _is_plain(tree) or (read := reads(fun, *known)) is None:
         return trace()

@@ -22,6 +22,7 @@ from xfront import lax
 from xfront.lax import control_flow
 from xfront.transforms import flat
 from xfront.transforms.reads import reads
+from xfront_ir.printer import print_function
 
 
 @pytest.fixture
@@ -321,3 +322,20 @@ def test_options_and_scopes_have_traces_of_their_own(traced):
 def test_methods_of_objects_that_change_are_not_fixed() -> None:
     assert all(reads(f) is not None for f in (math.sin, len, np.array))
     assert reads(random.random) is None and reads([1].pop) is None and reads(time.time) is None
+
+
+def test_loops_of_the_library_have_the_line_of_each_call() -> None:
+    m = jnp.eye(3) + 0.5
+
+    def lines(f: Any) -> list[str]:
+        text = print_function(xfront.jit(lambda x: f(x)).trace(m).ir, locations=True)
+        return sorted({line.split("//")[1] for line in text.splitlines() if "//" in line})
+
+    def one(x: Any) -> Any:
+        return lax.linalg.qdwh(x)
+
+    def other(x: Any) -> Any:
+        return lax.linalg.qdwh(x)
+
+    for f in (one, one, one, other):
+        assert all([f"({f.__qualname__})" in line for line in lines(f)])
