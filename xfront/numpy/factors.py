@@ -274,7 +274,7 @@ def lu_solved(factors: Tracer, order: Tracer, b: Tracer, trans: int = 0) -> Trac
 
 def _rows(x: Tracer, order: Any) -> Tracer:
     """The rows of matrices in the order of a permutation."""
-    if not x.shape[-2]:
+    if not x.size:
         return x
     return as_tracer(take_along_axis(x, expand_dims(order, -1), -2, mode="promise_in_bounds"))
 
