@@ -305,7 +305,7 @@ def eager(body: Any = None, /, *, static: tuple[str, ...] = ()) -> Any:
 
 def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[..., Any]:
     names, defaults = call_signature(body)
-    places = {n: i for i, n in enumerate(names)}
+    places = dict(zip(names, range(len(names)), strict=True))
     static_indices = tuple([places[s] for s in static])
     dynamic_indices = tuple([i for i in places.values() if i not in static_indices])
     n_all, n_positional = len(names), body.__code__.co_argcount

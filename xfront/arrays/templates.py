@@ -41,6 +41,7 @@ from ..tracing.compiled import TABLES
 from ..tracing.trace import Trace, state
 from ..tracing.tracer import Tracer
 from . import promotion
+from .binding import ArrayImpl
 
 MOST_OF_ONE = 256
 """The greatest number of templates of one function."""
@@ -75,7 +76,7 @@ def signature(target: Trace, args: Sequence[Any], kwargs: dict[str, Any], given:
 
     The tracers among the arguments are appended to `given`.
     """
-    key: list[Any] = [trace_key(), target.staging, None if target.inputs is None else target.known]
+    key: list[Any] = [target.staging, None if target.inputs is None else target.known]
     push = key.append
     for x in args:
         kind = type(x)
@@ -88,7 +89,7 @@ def signature(target: Trace, args: Sequence[Any], kwargs: dict[str, Any], given:
         elif kind in _PLAIN:
             push(kind)
             push(x)
-        elif not _add(x, kind, key, given, target):
+        elif kind is ArrayImpl or not _add(x, kind, key, given, target):
             return None
     for name, x in kwargs.items():
         push(name)
@@ -103,6 +104,7 @@ def signature(target: Trace, args: Sequence[Any], kwargs: dict[str, Any], given:
             objects, values = list(map(id, given)), [x.value for x in given]
             push(tuple(map(objects.index, objects)))
             push(tuple(map(values.index, values)))
+    push(trace_key())
     return tuple(key)
 
 

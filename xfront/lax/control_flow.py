@@ -7,6 +7,7 @@ body is traced once more. Any other difference is an error that names the leaf.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -61,10 +62,11 @@ def trace_body(fun: Callable[..., Any], tree: Any, kinds: Kinds, kind: str,
     state.scope = (*outer, kind)
     inner = getattr(fun, "__dict__", {}).get(_INNER, fun)
     how = kind if inner is fun else (kind, fun.__code__)
+    trace = functools.partial(
+        trace_call, lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name_of(fun), kind=kind,
+        staging=True, origins=origins)
     try:
-        return shared(how, inner, (), tree, kinds, origins, lambda: trace_call(
-            lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name_of(fun), kind=kind,
-            staging=True, origins=origins), at_first=False)
+        return shared(how, inner, (), tree, kinds, origins, trace, at_first=False)
     finally:
         state.scope = outer
 

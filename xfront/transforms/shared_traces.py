@@ -41,11 +41,18 @@ def shared(what: Hashable, fun: Any, known: Sequence[Any], tree: Any,
       at_first: whether to look at what a function reads when it is met for the first time; most
         bodies of loops are new functions at each call, for which that would be in vain.
     """
+    try:
+        traces = _TRACES.get(fun)
+        if traces is None:
+            traces = _TRACES[fun] = {}
+            if not at_first:
+                return trace()
+    except TypeError:                            # it has no hash, or takes no weak references
+        return trace()
     code = getattr(fun, "__code__", None)
     if state.place is not None or code is not None and is_library(code):
         return trace()                           # ops of a library have the lines of its callers
-    traces = _traces_of(fun, at_first)
-    if traces is None or not _is_plain(tree) or (read := reads(fun, *known)) is None:
+    if not _is_plain(tree) or (read := reads(fun, *known)) is None:
         return trace()
     key = (what, tuple(map(id, read)), tree, tuple(kinds), trace_key(), state.axes, state.scope,
            sets_of(leaves or ()))
@@ -58,19 +65,6 @@ def shared(what: Hashable, fun: Any, known: Sequence[Any], tree: Any,
             traces.clear()
         traces[key] = [x for x in read if x is not fun], flat     # so that each keeps its id
     return flat
-
-
-def _traces_of(fun: Any, at_first: bool) -> dict[Any, tuple[list[Any], Flat]] | None:
-    """The traces of a function. None where it is met for the first time, if that counts, and for
-    objects that have no hash or take no weak references."""
-    try:
-        found = _TRACES.get(fun)
-        if found is None:
-            found = _TRACES[fun] = {}
-            return found if at_first else None
-    except TypeError:
-        return None
-    return found
 
 
 def _is_plain(tree: Any) -> bool:

@@ -167,7 +167,7 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
         mapped = [k for k, a in enumerate(axes) if a is not None]
         bound = axis_name if axis_name is not None else ("vmap", len(state.stack))
         axis = DividedBatch(bound, size, spread) if spread else (bound, size)
-        results = Results(out_axes, name)
+        results = Results(out_axes, name) if RULES else None
 
         def call(tracers: list[Tracer]) -> Any:
             filled = list(leaves)
@@ -175,19 +175,20 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
                 filled[k] = t
             inner: Any = fun
             inner_args, inner_kwargs = tree_unflatten(tree, filled)
-            return results.arrays(inner(*inner_args, **inner_kwargs), size)
+            made = inner(*inner_args, **inner_kwargs)
+            return results.arrays(made, size) if results else made
 
-        given = [leaves[k] for k in mapped]
+        given = list(map(leaves.__getitem__, mapped))
         flat = trace_call(call, kinds, name=name, kind="vmap", staging=False, axis=axis,
                           origins=given)
         function = flat.function
-        out = _out_axes(name, results.axes, flat)
+        out = _out_axes(name, results.axes if results else out_axes, flat)
         if None in out:
             _check_unbatched(fun, flat, positions, axis, out)
         request = Request("vectorize", tuple(positions), axis, out)
         operands = [*map(as_operand, given), *flat.captures]
-        made = _mapped(function, request, operands, taken)
-        return results.together(tree_unflatten(flat.out_tree, made))
+        made = tree_unflatten(flat.out_tree, _mapped(function, request, operands, taken))
+        return results.together(made) if results else made
 
     return front_door(wrapped, fun)
 

@@ -10,7 +10,7 @@ import pytest
 
 import xfront as jax
 import xfront.numpy as jnp
-from xfront import lax
+from xfront import export, lax
 from xfront.tracing import programs
 from xfront_ir import Builder, Function, ops, skeleton, tensor
 from xfront_ir.analysis import op_counts
@@ -135,10 +135,25 @@ def test_literals_of_bodies_that_take_nothing_from_outside_are_part_of_the_skele
     assert len(skeleton(windows(2.0))[1]) == 1
 
 
+def exported(c: float) -> Function:
+    """A call of an exported program, of which only the artifact holds c."""
+    held = export.export(jax.jit(lambda v: v * c))(V)
+    return jax.make_ir(lambda v: held.call(v) + 0.25)(V).ir
+
+
+def test_exported_programs_belong_to_the_skeleton():
+    (one, mine), (other, theirs) = skeleton(exported(2.75)), skeleton(exported(0.6875))
+    assert one != other
+    assert [v.array.tolist() for v in mine] == [v.array.tolist() for v in theirs] == [0.25]
+    for c in (2.75, 0.6875, 2.75):
+        held = export.export(jax.jit(lambda v, c=c: v * c))(V)
+        np.testing.assert_allclose(jax.jit(held.call)(V), V * c, rtol=1e-6)
+
+
 def test_every_op_that_holds_literals_is_here():
     made = {op for name in HOLDERS
             for op in op_counts(jax.make_ir(program(name, 2.0))(V).ir)}
-    made |= set(op_counts(windows(2.0)))
+    made |= {*op_counts(windows(2.0)), *op_counts(exported(2.0))}
     for definition in ops.REGISTRY.values():
         kinds = [kind.text for kind in definition.attrs.values()]
         if definition.has_bodies or "literal" in kinds:
