@@ -27,6 +27,15 @@ def report(checks: Mapping[str, Callable[[], None]], devices: int) -> None:
         print(json.dumps({"name": name, "error": error}), flush=True)
 
 
+def for_seeds(check: Callable[[int], None], n: int) -> None:
+    """Run a generated check with the seeds below n. Raises: AssertionError that names the seed."""
+    for seed in range(n):
+        try:
+            check(seed)
+        except Exception as e:
+            raise AssertionError(f"{check.__name__}({seed})") from e
+
+
 def errors_of(module: str, checks: Mapping[str, Callable[[], None]]) -> dict[str, str | None]:
     """By name of the check: the traceback of the error that it met in a process that runs `module`,
     or None."""

@@ -63,16 +63,16 @@ from .words import zeros_of
 if TYPE_CHECKING:
     from ..passes.varying import Varying
     from ..rules import (
-    Attrs,
-    Axis,
-    Batched,
-    NewTangents,
-    Positions,
-    Tangents,
-    Values,
-    Varied,
-    WithTangents,
-)
+        Attrs,
+        Axis,
+        Batched,
+        NewTangents,
+        Positions,
+        Tangents,
+        Values,
+        Varied,
+        WithTangents,
+    )
 
 Types = tuple[TensorType, ...]
 Slots = tuple[int, ...]

@@ -62,16 +62,16 @@ if TYPE_CHECKING:
     from ..builder import SplitBuilder
     from ..passes.varying import Varying
     from ..rules import (
-    Attrs,
-    Axis,
-    Batched,
-    NewTangents,
-    Positions,
-    Tangents,
-    Values,
-    Varied,
-    WithTangents,
-)
+        Attrs,
+        Axis,
+        Batched,
+        NewTangents,
+        Positions,
+        Tangents,
+        Values,
+        Varied,
+        WithTangents,
+    )
 
 CHECKPOINTS = 64
 """Reverse mode keeps the carries of at most this many turns."""

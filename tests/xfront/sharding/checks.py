@@ -18,7 +18,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from tests.device_checks import report
+from tests.device_checks import for_seeds, report
 from xfront import lax
 from xfront.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, set_mesh
 from xfront.sharding import PartitionSpec as P
@@ -501,11 +501,7 @@ def agree(seed: int) -> None:
 
 
 def check_random_programs_agree_with_one_device() -> None:
-    for seed in range(6):
-        try:
-            agree(seed)
-        except Exception as e:
-            raise AssertionError(f"agree({seed})") from e
+    for_seeds(agree, 6)
 
 
 def check_new_arrays_lie_on_the_mesh_in_context() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from tests.device_checks import report
+from tests.device_checks import for_seeds, report
 from xfront import lax
 from xfront.sharding import (
     AxisType,
@@ -360,11 +360,7 @@ def agree(seed: int) -> None:
 
 
 def check_random_programs_agree_or_are_refused() -> None:
-    for seed in range(12):
-        try:
-            agree(seed)
-        except Exception as e:
-            raise AssertionError(f"agree({seed})") from e
+    for_seeds(agree, 12)
 
 
 def check_out_sharding_names_explicit_axes_alone() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from tests.device_checks import report
+from tests.device_checks import for_seeds, report
 from xfront import lax
 from xfront.sharding import AxisType, reshard, set_mesh
 from xfront.sharding import PartitionSpec as P
@@ -239,11 +239,7 @@ def agree(seed: int) -> None:
 
 
 def check_random_programs_agree_with_one_device() -> None:
-    for seed in range(8):
-        try:
-            agree(seed)
-        except Exception as e:
-            raise AssertionError(f"agree({seed})") from e
+    for_seeds(agree, 8)
 
 
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())

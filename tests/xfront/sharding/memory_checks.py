@@ -14,7 +14,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from tests.device_checks import report
+from tests.device_checks import for_seeds, report
 from xfront import lax
 from xfront.ad_checkpoint import Offloadable, checkpoint_name
 from xfront.memory import Space
@@ -287,11 +287,7 @@ def agree(seed: int) -> None:
 
 
 def check_random_programs_agree_with_those_that_move_nothing() -> None:
-    for seed in range(8):
-        try:
-            agree(seed)
-        except Exception as e:
-            raise AssertionError(f"agree({seed})") from e
+    for_seeds(agree, 8)
 
 
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
