@@ -3,7 +3,7 @@
 #   make demo     a network learns to read handwritten digits
 #   make test     the whole suite
 #   make plain    the tests of numpy, lax, nn and random, and the examples, without forms for the CPU
-#   make check    ruff, pyright and the quick tests: what to run before a commit
+#   make check    ruff, pyright and the quick tests, of each two cases: what to run before a commit
 #   make generated  more random programs than in `make test`, others every day; PROGRAMS=2000
 #   make sharded  a thousand random programs of parts on eight virtual devices, others every day
 #   make numeric  errors of special functions in ulps, second derivatives at special points,
@@ -59,7 +59,7 @@ plain: $(DEV)
 	  tests/test_examples.py tests/xfront/numpy tests/xfront/lax tests/xfront/nn tests/xfront/random
 
 check: lint
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" -q $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --cases 2 -q $(TESTS)
 
 lint: $(DEV)
 	$(BIN)/ruff check .

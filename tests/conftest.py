@@ -13,6 +13,8 @@ import hypothesis
 import numpy as np
 import pytest
 
+from tests.ecosystem.suites.sampled import spread
+
 
 def _cache_dir() -> Path:
     """A folder of compiled programs that outlives the run, one for each jaxlib."""
@@ -39,12 +41,30 @@ PROGRAMS_OF_A_TEST = 60
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds `--update-golden`."""
+    """Adds `--update-golden` and `--cases`."""
+    parser.addoption(
+        "--cases",
+        type=int,
+        metavar="N",
+        help="of each test with parameters N cases, evenly apart from the first to the last",
+    )
     parser.addoption(
         "--update-golden",
         action="store_true",
         help="write what the passes give into the golden files instead of comparing",
     )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the cases that `--cases` does not take."""
+    if not (count := config.getoption("--cases")):
+        return
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = {item.nodeid for cases in tests.values() for item in spread(cases, count)}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
+    items[:] = [item for item in items if item.nodeid in kept]
 
 
 def pytest_report_header(config: pytest.Config) -> str:

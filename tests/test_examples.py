@@ -266,6 +266,7 @@ def assert_exchanges_are_those_of_the_way(
             assert count in allowed, (way, written, sums, gathers, permutes)  # type: ignore
 
 
+@pytest.mark.slow
 def test_divided_transformer_learns_what_one_device_does() -> None:
     """Divided in four ways and written in three: the weights after three steps are those of one
     device to rounding, and no more is exchanged than the way needs."""

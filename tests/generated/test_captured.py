@@ -69,6 +69,7 @@ def each_program(number: int, request: pytest.FixtureRequest, per: Callable[[lis
 
 # --- on IR ------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(amount.share(5, 250)))
 def test_parameters_in_place_of_literals_change_nothing_else(
         number: int, request: pytest.FixtureRequest) -> None:
@@ -129,6 +130,7 @@ def ways(x: checks.Examined) -> list[Call]:
     return [*calls(x), *[(f"jit of {name}", jax.jit(f), args) for name, f, args in calls(x)]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(amount.share(1, 50)))
 def test_compiled_programs_follow_what_they_capture(
         number: int, request: pytest.FixtureRequest) -> None:
@@ -186,6 +188,7 @@ print(json.dumps([np.ravel(y).astype(complex).view(float).tolist() for y in made
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(amount.share(1, 50)))
 def test_a_process_that_has_seen_other_values_gives_what_a_fresh_one_does(
         number: int, request: pytest.FixtureRequest) -> None:

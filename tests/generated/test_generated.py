@@ -43,6 +43,7 @@ def drawn(seed: int, count: int, body: Body) -> None:
     holds()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(-(-amount.count() // BATCH)),
                          ids=lambda n: f"batch{n}" if n else "first")
 def test_laws_hold_for_generated_programs(number: int, request: pytest.FixtureRequest) -> None:
@@ -68,6 +69,7 @@ def test_laws_hold_for_generated_programs(number: int, request: pytest.FixtureRe
     assert smooth >= 0.8 * wide, f"differences were compared for {smooth} of {wide} programs"
 
 
+@pytest.mark.slow
 def test_programs_are_as_long_and_as_nested_as_promised() -> None:
     seen: list[Program] = []
     for seed in range(4):                                # those of one are much like each other

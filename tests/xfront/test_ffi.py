@@ -82,6 +82,7 @@ def rows(x: Any, y: Any, **options: Any) -> Any:
 
 # --- values -----------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_a_function_is_called_eagerly_and_in_traced_programs(library: Any) -> None:
     want = np.array([3, 5, 9], np.float32)
     np.testing.assert_array_equal(scale(X), want)
@@ -437,6 +438,7 @@ except JaxRuntimeError as e:
 """
 
 
+@pytest.mark.slow
 def test_a_program_on_disk_is_that_of_the_name(built: Path, tmp_path: Path) -> None:
     """It calls what this process registered, or is refused as if it were new; and a program for
     functions that devices call for parts is not that for others."""

@@ -50,6 +50,7 @@ def shown() -> dict[str, str]:
     return {name: text for name, _, text in parts}
 
 
+@pytest.mark.slow
 def test_own_errors_show_the_user_s_lines_alone(shown: dict[str, str]) -> None:
     text = shown["own error"]
     assert "undefined_name" in text and "skipping hidden" in text

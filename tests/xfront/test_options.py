@@ -89,12 +89,13 @@ def test_what_is_done_is_read() -> None:
     """A done option is read, watched or part of jaxlib's state: by the name of its object, by its
     attribute of `config`, or by a watcher."""
     text = read_by_sources()
+    aliases = re.findall(r"\b(\w+) as (\w+)", text)
     module = importlib.import_module("xfront.config")
     held = {id(v): k for k, v in vars(module).items() if type(v).__name__ == "Option"}
     for name, _, how, _ in documented():
         found = option(name)
-        variable = held.get(id(found), "")
-        called = {variable, *re.findall(rf"\b{variable} as (\w+)", text)} - {""}
+        variable = held.get(id(found))
+        called = {variable, *(alias for one, alias in aliases if one == variable)} - {None}
         read = f"config.{name}" in text or any(
             f"{one}.{how_read}" in text for one in called for how_read in ("value", "state", "get"))
         watched = bool(found._watchers) or found._on_local is not None

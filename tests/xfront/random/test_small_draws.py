@@ -18,6 +18,7 @@ def test_the_lowest_uniform_number_is_the_lower_bound():
     assert jnp.isfinite(jax.jit(lambda k: random.gumbel(k, (4,)))(key)).all()
 
 
+@pytest.mark.slow
 def test_kin_of_gamma_in_eight_bits_are_rounded_draws_of_float32():
     key, draws = random.key(3), {}
     for dtype in ("float8_e4m3fn", "float8_e3m4", "float32"):

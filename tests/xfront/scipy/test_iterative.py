@@ -70,6 +70,7 @@ def test_derivatives(name: str) -> None:
             check_grads(lambda b: loss(a, b), (B,), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(THREE))
 def test_batches_and_when_it_stops(name: str) -> None:
     solve, a = THREE[name], matrix("cg", np.float32)

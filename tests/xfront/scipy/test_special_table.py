@@ -194,6 +194,7 @@ def test_bernoulli():
         special.bernoulli(2.0)
 
 
+@pytest.mark.slow
 def test_bessel_jn():
     z = np.array([[0.0, 1e-6, -0.5, 2.4048256], [5.0, -11.0, 19.5, 25.0]], np.float32)
     got = special.bessel_jn(z, v=3)

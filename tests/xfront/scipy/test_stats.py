@@ -328,6 +328,7 @@ def test_gaussian_kde(options):
         np.testing.assert_allclose(got.integrate_kde(got), want.integrate_kde(want))
 
 
+@pytest.mark.slow
 def test_gaussian_kde_of_numbers():
     got, want = stats.gaussian_kde(DATA[0]), ss.gaussian_kde(DATA[0])
     np.testing.assert_allclose(got.integrate_box_1d(-1.0, 0.5), want.integrate_box_1d(-1, 0.5),

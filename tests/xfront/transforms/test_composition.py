@@ -129,6 +129,7 @@ def build(names, base, table):
     return f
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outer", WRAPPERS)
 def test_nested_three_deep(outer):
     """64 nestings with one outermost wrapper, compiled as one program: values and gradients."""

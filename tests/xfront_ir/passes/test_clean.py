@@ -333,6 +333,7 @@ def chain(n):
     return b.close([y])
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_ops(ir):
     fn = chain(50_000)
     parts = linearize(fn, (True,))
