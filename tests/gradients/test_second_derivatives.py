@@ -50,8 +50,6 @@ OTHERS = {
     "numpy.linalg.norm, 1": "at 0 another subgradient",
     "numpy.linalg.norm, 2": "at 0 another subgradient",
     "numpy.linalg.qr": "a singular matrix has no derivative",
-    "numpy.linalg.slogdet": "a singular matrix has no derivative",
-    "numpy.linalg.solve": "a singular matrix has no derivative",
     "special.zeta": "NaN where the function is: q = 0 and infinity",
     "special.poch": INFINITE,
 }
