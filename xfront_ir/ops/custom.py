@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
-from ..core import Function, Op, Value, forced
+from ..core import Function, Op, Value
 from ..errors import IRTypeError
 from ..opdef import (
     BOOL,
@@ -43,6 +43,9 @@ from ..passes.bodies import (
     Names,
     axis_names,
     divide_checkpoint,
+    expand,
+    inline_calls,
+    invariants,
     join,
     jvp,
     like_body,
@@ -143,7 +146,29 @@ def _own_inexact(rule: Any, types: Sequence[TensorType], flags: Flags) -> Flags:
     return tuple([f for f, t in zip(flags[:own], types, strict=False) if t.is_inexact])
 
 
-class BatchedRule:
+class _RuleOf:
+    """The base of Deferreds that ask another one, the rule, and change what it gives."""
+
+    __slots__ = ("memo", "n_own", "name", "rule", "symbolic_zeros")
+
+    def __init__(self, rule: Any, n_own: int | None) -> None:
+        self.rule, self.n_own = rule, n_own
+        self.name, self.symbolic_zeros = getattr(rule, "name", "rule"), _is_symbolic(rule)
+        self.memo: dict[Request, Function] = {}
+
+    def function(self, request: Request) -> Function:
+        """The Function for `request`."""
+        found = self.memo.get(request)
+        if found is None:
+            found = self.memo[request] = self.changed(request)
+        return found
+
+    def changed(self, request: Request) -> Function:
+        """What `function` remembers."""
+        raise NotImplementedError
+
+
+class BatchedRule(_RuleOf):
     """A Deferred for a batch: asks the rule for one example and vectorises what it gives.
 
     `operands` are batch positions of the op's operands, `inputs` those of the operands that get a
@@ -151,26 +176,19 @@ class BatchedRule:
     that the forward role saves; they are known once that role has been asked for.
     """
 
-    __slots__ = ("axis", "given", "inputs", "memo", "n_out", "n_own", "name", "operands",
-                 "residuals", "rule", "symbolic_zeros")
+    __slots__ = ("axis", "given", "inputs", "n_out", "operands", "residuals")
 
     def __init__(self, rule: Any, operands: Positions, inputs: Positions, n_out: int, axis: Any,
                  residuals: Positions = ()) -> None:
-        self.rule, self.axis, self.n_out = rule, axis, n_out
+        super().__init__(rule, _n_own(rule, len(operands)))
+        self.axis, self.n_out = axis, n_out
         self.operands, self.inputs = tuple(operands), tuple(inputs)
         self.residuals: dict[Flags, Positions] = {}      # by which operands are perturbed
         self.given = tuple(residuals)
-        self.symbolic_zeros = _is_symbolic(rule)
-        self.name = getattr(rule, "name", "rule")
-        self.n_own = _n_own(rule, len(self.operands))
-        self.memo: dict[Request, Function] = {}
 
-    def function(self, request: Request) -> Function:
+    def changed(self, request: Request) -> Function:
         """The Function for `request`, whose types have the batch."""
-        found = self.memo.get(request)
-        if found is None:
-            found = self.memo[request] = getattr(self, f"_{request.role}")(*request.details)
-        return found
+        return getattr(self, f"_{request.role}")(*request.details)
 
     def fingerprint(self) -> bytes:
         """What tells the rule apart where programs are told apart."""
@@ -233,74 +251,35 @@ def _of_first_example(b: Builder, v: Value) -> Value:
 
 def _same_for_all(op: Op, natural: Positions, positions: Positions, axis: Axis) -> Flags:
     """Which results are the same for all examples, and have derivatives that the first example
-    alone can have: rules may give what does not follow from the body, such as tangents that differ
+    alone can have: a rule may give what does not follow from the body, such as tangents that differ
     from one example to the next. A rule that refuses is taken to do so."""
-    fits = _fits_jvp if op.definition is custom_jvp else _fits_vjp
+    own = _n_own(op.attrs["rule"], len(op.operands))
+    active = tuple([i < own and v.type.is_inexact for i, v in enumerate(op.operands)])
     try:
-        found = fits(op, positions, axis)
+        alone = _with_tangents(op, active)
     except Exception:                            # whatever the user's rule raises, it raises again
         return (False,) * len(natural)           # where a derivative is asked for
-    return tuple([p is None and fit for p, fit in zip(natural, found, strict=True)])
+    if axis[0] in axis_names(alone):
+        return (False,) * len(natural)
+    same = invariants(alone, [p is None for p in (*positions, *select(positions, active))])
+    values, dots = cut(alone.returns, len(natural))
+    return tuple([p is None and same.issuperset((v, v if t is None else t))
+                  for p, v, t in zip(natural, values, _tangents_of(values, dots), strict=True)])
 
 
-def _all_perturbed(op: Op) -> Flags:
-    own = _n_own(op.attrs["rule"], len(op.operands))
-    return tuple([i < own and v.type.is_inexact for i, v in enumerate(op.operands)])
-
-
-def _fits_jvp(op: Op, positions: Positions, axis: Axis) -> list[bool]:
-    """For each result, whether what the rule gives for it depends on no batch."""
-    perturbed, n = _all_perturbed(op), len(op.results)
-    one = op.attrs["rule"].function(Request("jvp", _types(op.operands), perturbed))
-    batched = [p is not None for p in (*positions, *select(positions, perturbed))]
-    found = _depend(one, batched, axis[0])
-    given = iter(found[n:])
-    dots = [v.type.is_inexact and next(given) for v in op.results]
-    return [not (x or dot) for x, dot in zip(found[:n], dots, strict=True)]
-
-
-def _fits_vjp(op: Op, positions: Positions, axis: Axis) -> list[bool]:
-    """For each result, whether the forward rule gives it without the batch, and the backward rule
-    takes its cotangent to operands without a batch alone, by coefficients without one."""
-    rule, n = op.attrs["rule"], len(op.results)
-    perturbed, types = _all_perturbed(op), _types(op.operands)
-    inexact = tuple([v.type.is_inexact for v in op.results])
-    symbolic = _is_symbolic(rule)
-    forward = rule.function(Request("fwd", types, *([perturbed] if symbolic else [])))
-    out = _depend(forward, [p is not None for p in positions], axis[0])
-    saved = _types(forward.returns[n:])
-    told = [_own_inexact(rule, types, perturbed), inexact] if symbolic else []
-    backward = rule.function(Request("bwd", saved, _types(op.results), *told))
-    own = [p for v, p in zip(op.operands[:_n_own(rule, len(types))], positions, strict=False)
-           if v.type.is_inexact]
-    found: list[bool] = []
-    for k in range(n):
-        fit = not out[k]
-        if fit and inexact[k]:
-            moved, reached = jvp(backward, tuple([i == len(saved) + k for i in
-                                                  range(len(backward.params))]))
-            batched = [*out[n:], *[False] * (len(moved.params) - len(saved))]
-            of_dots = iter(_depend(moved, batched, axis[0])[len(backward.returns):])
-            fit = all([not next(of_dots) and p is None
-                       for p, r in zip(own, reached, strict=True) if r])
-        found.append(fit)
-    return found
-
-
-def _depend(fn: Function, batched: Sequence[bool], axis: str) -> list[bool]:
-    """Which results may depend on the parameters that are flagged, or on the axis itself. Unlike
-    `vectorize` this asks no rules: a rule that calls its own function would be asked for ever."""
-    if axis in axis_names(fn):
-        return [True] * len(fn.returns)
-    found = set(select(fn.params, batched))
-    for op in fn.ops:
-        definition = op.definition
-        if definition.is_call or definition in (custom_jvp, custom_vjp, checkpoint):
-            given = [v in found for v in op.operands]
-            found.update(select(op.results, _depend(forced(op.attrs["body"]), given, axis)))
-        elif not found.isdisjoint(op.operands):
-            found.update(op.results)
-    return [v in found for v in fn.returns]
+def _with_tangents(op: Op, active: Flags) -> Function:
+    """The results of an op and their tangents, by its rule. Bodies stand in place of calls and of
+    ops with rules: a rule that calls its own function would otherwise be asked for ever."""
+    b = Builder(op.attrs["name"])
+    operands = [b.param(v.type) for v in op.operands]
+    tangents = [b.param(v.type) if a else None for v, a in zip(operands, active, strict=True)]
+    results, dots = op.definition.jvp(b, op.attrs, operands, tangents)
+    if op.definition is custom_vjp:
+        last = b.ops.pop()
+        map_ = tangent_function(_types(last.operands), last.attrs)
+        dots = _tangents_of(results, b.inline(map_, last.operands))
+    alone = b.close([*results, *[t for t in dots if t is not None]])
+    return inline_calls(expand(inline_calls(alone)))
 
 
 def _split_custom(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
@@ -314,33 +293,26 @@ def _first(n: int, x: Any) -> Any:
     return parts[:n] if type(x) is tuple else x
 
 
-class WidenedRule:
+class WidenedRule(_RuleOf):
     """A Deferred whose op has gained operands that the original rule does not know or read."""
 
-    __slots__ = ("extra", "memo", "n_operands", "n_own", "name", "rule", "symbolic_zeros")
+    __slots__ = ("extra", "n_operands")
 
     def __init__(self, rule: Any, n_operands: int, extra: Types) -> None:
-        self.rule, self.n_operands, self.extra = rule, n_operands, extra
-        self.n_own = _n_own(rule, n_operands)
-        self.name = getattr(rule, "name", "rule")
-        self.symbolic_zeros = _is_symbolic(rule)
-        self.memo: dict[Request, Function] = {}
+        super().__init__(rule, _n_own(rule, n_operands))
+        self.n_operands, self.extra = n_operands, extra
 
-    def function(self, request: Request) -> Function:
+    def changed(self, request: Request) -> Function:
         """The rule's Function with parameters for the added operands."""
         if request.role == "bwd":                # it reads what the forward role saved
             return self.rule.function(request)
-        found = self.memo.get(request)
-        if found is None:
-            n = self.n_operands
-            types: Types = request.details[0]
-            rest: Sequence[Any] = [_first(n, x) for x in request.details[1:]]
-            details = (types[:n], *rest)
-            inner = self.rule.function(Request(request.role, *details))
-            found = self.memo[request] = inner.replace(
-                params=(*inner.params[:n], *[Value(t) for t in types[n:]], *inner.params[n:]),
-                param_names=(), weak_params=())
-        return found
+        n = self.n_operands
+        types: Types = request.details[0]
+        rest: Sequence[Any] = [_first(n, x) for x in request.details[1:]]
+        inner = self.rule.function(Request(request.role, types[:n], *rest))
+        return inner.replace(
+            params=(*inner.params[:n], *[Value(t) for t in types[n:]], *inner.params[n:]),
+            param_names=(), weak_params=())
 
     def fingerprint(self) -> bytes:
         """What tells the rule apart where programs are told apart."""
@@ -359,31 +331,24 @@ RULED = Regions({"operands": REST}, {"results": REST}, {"body": ALL}, value="bod
 
 # --- rules on the axes of a mesh -------------------------------------------------------------
 
-class VaryingRule:
+class VaryingRule(_RuleOf):
     """A Deferred whose operands all vary over the same axes of a mesh; it adds the casts that this
     needs to the rule's Functions. `results` are the axes over which the results vary."""
 
-    __slots__ = ("axes", "memo", "n_own", "name", "operands", "residuals", "results", "rule",
-                 "symbolic_zeros")
+    __slots__ = ("axes", "operands", "residuals", "results")
 
     def __init__(self, rule: Any, axes: Any, operands: Names, n_operands: int,
                  results: Sequence[Names]) -> None:
-        self.rule, self.axes, self.operands, self.results = rule, axes, operands, tuple(results)
-        self.n_own = _n_own(rule, n_operands)
-        self.name = getattr(rule, "name", "rule")
-        self.symbolic_zeros = _is_symbolic(rule)
+        super().__init__(rule, _n_own(rule, n_operands))
+        self.axes, self.operands, self.results = axes, operands, tuple(results)
         self.residuals: dict[Flags, Sequence[Names]] = {}     # by which operands are perturbed
-        self.memo: dict[Request, Function] = {}
 
-    def function(self, request: Request) -> Function:
+    def changed(self, request: Request) -> Function:
         """The rule's Function with casts."""
-        found = self.memo.get(request)
-        if found is None:
-            inner = self.rule.function(request)
-            found, sets = varying(inner, self._sets(request, inner), self.axes)
-            if request.role == "fwd":
-                self.residuals[self._perturbed(request)] = sets[len(self.results):]
-            self.memo[request] = found
+        inner = self.rule.function(request)
+        found, sets = varying(inner, self._sets(request, inner), self.axes)
+        if request.role == "fwd":
+            self.residuals[self._perturbed(request)] = sets[len(self.results):]
         return found
 
     def _perturbed(self, request: Request) -> Flags:
@@ -541,28 +506,21 @@ def _batch_tangent(b: Builder, op: Op, operands: Values, positions: Positions, a
     return made, (0,) * len(made)
 
 
-class StrongRule:
+class StrongRule(_RuleOf):
     """A Deferred whose backward rule has strong zeros; its other roles are those of the rule."""
 
-    __slots__ = ("memo", "n_own", "name", "rule", "symbolic_zeros")
+    __slots__ = ()
 
     def __init__(self, rule: Any) -> None:
-        self.rule, self.name = rule, getattr(rule, "name", "rule")
-        self.n_own = getattr(rule, "n_own", None)
-        self.symbolic_zeros = _is_symbolic(rule)
-        self.memo: dict[Request, Function] = {}
+        super().__init__(rule, getattr(rule, "n_own", None))
 
-    def function(self, request: Request) -> Function:
-        """The Function for `request`."""
-        found = self.memo.get(request)
-        if found is None:
-            found = self.rule.function(request)
-            if request.role == "bwd":
-                n = len(request.details[0])
-                flags = tuple([i >= n for i in range(len(found.params))])
-                found = strong(found, flags)[0]
-            self.memo[request] = found
-        return found
+    def changed(self, request: Request) -> Function:
+        """The rule's Function, in the role bwd with strong zeros."""
+        found = self.rule.function(request)
+        if request.role != "bwd":
+            return found
+        n = len(request.details[0])
+        return strong(found, tuple([i >= n for i in range(len(found.params))]))[0]
 
     def fingerprint(self) -> bytes:
         """What tells the rule apart where programs are told apart."""

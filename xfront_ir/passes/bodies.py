@@ -16,7 +16,7 @@ from ..fingerprint import identity
 from ..regions import select
 from .dead_code import dead_code, is_effectful
 from .discharge import content_type, discharge, discharge_to, refs_of, refuse_twice
-from .inline import settle
+from .inline import expand, inline_calls, settle
 from .jvp import Flags, jvp
 from .linearize import Linearized, divide, linear_transpose, linearize
 from .remat import divide_checkpoint
@@ -28,8 +28,8 @@ from .vectorize import Positions, vectorize, vectorize_into
 __all__ = [
     "NOWHERE", "Flags", "Linearized", "Names", "Positions", "axis_names",
     "content_type", "dead_code", "discharge", "discharge_to", "divide",
-    "divide_checkpoint", "invariants", "is_effectful", "join", "jvp", "jvp_to",
-    "like_body", "linear_first", "linear_transpose", "linearize", "loops", "refs_of",
+    "divide_checkpoint", "expand", "inline_calls", "invariants", "is_effectful", "join", "jvp",
+    "jvp_to", "like_body", "linear_first", "linear_transpose", "linearize", "loops", "refs_of",
     "refuse_twice", "remembered",
     "rule_fingerprint", "select", "settle", "slice_of", "strong", "strong_body", "transpose",
     "transpose_to", "unzip", "varying", "vectorize", "vectorize_into",
