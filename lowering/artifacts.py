@@ -42,6 +42,8 @@ def write(function: Function, name: str, platforms: Sequence[str]) -> tuple[byte
     Raises: MissingRule where an op has no lowering for a platform; NotImplementedError where the
       program holds what no artifact can, or calls exported programs too deep.
     """
+    from jaxlib.mlir import ir  # with the first lowering
+
     built = [build_module(function, name=name, platform=p, extras=ALWAYS.get(p, NOTHING))
              for p in platforms]
     module = built[0].module
@@ -49,12 +51,12 @@ def write(function: Function, name: str, platforms: Sequence[str]) -> tuple[byte
         if len(built) > 1:
             module = _of_platforms([b.module for b in built], name)
         kernels: set[str] = set()
-        unknown = compat.unknown_location()
+        unknown = ir.Location.unknown()
 
         def visit(op: Any) -> Any:
             op.location = unknown
             kernels.update(kernel_of(op))
-            return compat.walk_on()
+            return ir.WalkResult.ADVANCE
 
         module.operation.walk(visit)
         if (chain := _longest_chain(module)) > MAX_CHAIN:
@@ -119,6 +121,8 @@ def _choosing(ir: Any, at: Any, type_: Any, entries: Sequence[str]) -> None:
 
 def _longest_chain(module: Any) -> int:
     """The most functions of a module that call one another in a row."""
+    from jaxlib.mlir import ir
+
     called: dict[str, set[str]] = {}
     for op in module.body.operations:
         found: set[str] = set()
@@ -126,7 +130,7 @@ def _longest_chain(module: Any) -> int:
         def visit(inside: Any, found: set[str] = found) -> Any:
             if inside.name == "func.call":
                 found.add(inside.attributes["callee"].value)
-            return compat.walk_on()
+            return ir.WalkResult.ADVANCE
 
         op.operation.walk(visit)
         called[op.attributes["sym_name"].value] = found

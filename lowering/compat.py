@@ -238,17 +238,3 @@ def read_artifact(data: bytes, context: Any) -> Any:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple([int(n) for n in version.split(".") if n.isdigit()])
-
-
-def unknown_location() -> Any:
-    """MLIR's location of nothing, in the active context."""
-    from jaxlib.mlir import ir
-
-    return ir.Location.unknown()
-
-
-def walk_on() -> Any:
-    """What a visitor of MLIR operations returns to go on."""
-    from jaxlib.mlir import ir
-
-    return ir.WalkResult.ADVANCE

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from xfront_ir.analysis import functions
 from xfront_ir.core import Function, bodies_of
 from xfront_ir.traits import BRANCHES, MIXES_BITS, MOVES
 
@@ -102,22 +103,9 @@ def gains_vectors(function: Function) -> bool:
     At level 3, LLVM follows the uses of each loop-invariant value along every path
     (`onlyFirstLaneUsed`), which takes minutes for the rounds of threefry.
     """
-    seen, left, found, count = {function}, [function], False, 0
-    while left:
-        ops = left.pop().ops
-        count += len(ops)
-        if count > LONGEST_BRANCHING:
-            return False
-        for op in ops:
-            definition = op.definition
-            if MIXES_BITS in definition.traits:
-                return False
-            found = found or BRANCHES in definition.traits
-            if definition.has_bodies:
-                inside = {body for body in bodies_of(op) if body not in seen}
-                seen |= inside
-                left.extend(inside)
-    return found
+    traits = [op.definition.traits for fn in functions(function) for op in fn.ops]
+    return (len(traits) <= LONGEST_BRANCHING and any([BRANCHES in t for t in traits])
+            and not any([MIXES_BITS in t for t in traits]))
 
 
 def is_small(function: Function, effort: str) -> bool:

@@ -32,7 +32,7 @@ class Executable:
     bytes from which it was loaded, and is None where it was compiled.
     """
 
-    __slots__ = ("__weakref__", "_execute", "devices", "key", "loaded", "name", "overrides",
+    __slots__ = ("__weakref__", "devices", "key", "loaded", "name", "overrides",
                  "partition", "requirements", "source")
 
     has_callbacks = False
@@ -45,11 +45,10 @@ class Executable:
         self.overrides, self.partition = overrides, partition
         self.requirements, self.source = tuple(requirements), source
         self.key: str | None = None
-        self._execute = loaded.execute_sharded
 
     def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:
         """Run on a list of arrays; `handlers`, one for each result, make the arrays returned."""
-        return self._execute(buffers).consume_with_handlers(handlers)
+        return self.loaded.execute_sharded(buffers).consume_with_handlers(handlers)
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimate: `flops`, `bytes accessed`, …"""
@@ -83,13 +82,6 @@ class DescribedExecutable(Executable):
     inspected and serialized, but not run."""
 
     __slots__ = ()
-
-    def __init__(self, compiled: Any, name: str, devices: Sequence[Any], overrides: Options,
-                 partition: Partition, requirements: Sequence[str] = ()) -> None:
-        self.loaded, self.name, self.devices = compiled, name, tuple(devices)
-        self.overrides, self.partition = overrides, partition
-        self.requirements, self.source = tuple(requirements), None
-        self.key = None
 
     def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:
         """Always raises: the devices are not present. Raises: RuntimeError."""

@@ -70,7 +70,7 @@ def merged(data: bytes, index: int, several: bool, at: Any, free: Callable[[str]
             for kernel in kernel_of(inside):
                 if kernel.startswith("lapack_"):
                     require("lapack")
-            return compat.walk_on()
+            return ir.WalkResult.ADVANCE
 
         op.walk(visit)
         op.clone(at)

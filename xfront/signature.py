@@ -96,7 +96,7 @@ def signature_of(jitted: Any, flat: Any, tree: Any, donated: Sequence[bool]) -> 
     return Signature(
         jitted.name, in_tree, list(zip([v.type for v in function.params[:n]],
                                        function.weak_params or (False,) * n, strict=False)),
-        donated, read, jitted.param_names(args, tree, n), flat.out_tree,
+        donated, read, jitted.param_names(tree, n), flat.out_tree,
         list(zip([v.type for v in function.returns], weaks, strict=True)))
 
 

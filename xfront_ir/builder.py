@@ -263,10 +263,6 @@ class SplitBuilder(Builder):
             self.tangents.update(made)
         return made
 
-    def emit_forward(self, definition: OpDef[R], *operands: Value, **attrs: Any) -> R:
-        """Append an op to the forward side."""
-        return self.add(definition, operands, attrs)
-
     def inline(self, function: Function, operands: Sequence[Value]) -> tuple[Value, ...]:
         """As `Builder.inline`, with each op on the side where it belongs."""
         tangents = self.tangents

@@ -210,7 +210,7 @@ def _walk(fn: Function, forward: bool = False) -> _Summary | None:
     add, extend = parts.append, parts.extend
     plain, plans = _PLAIN, _PLANS
     items: list[tuple[Op, Any]] = []                 # literals and summaries of bodies
-    inner: list[Any] = []                            # summaries, and hashes of Python
+    inner: list[_Summary] = []                       # of bodies that take values from outside
     held: dict[int, tuple[Any, bytes]] = {}
     for op in fn.ops:
         definition = op.definition
@@ -229,10 +229,10 @@ def _walk(fn: Function, forward: bool = False) -> _Summary | None:
                 key = (name, shape, attrs["shape"])
                 token = plan.tokens.get(key) or plan.enter(key, f"literal|{key!r}")
             else:
-                left_out = plan.collect(op, items, inner, held, forward)
-                if left_out is None:
+                collected = plan.collect(op, items, inner, held, forward)
+                if collected is None:
                     return None
-                token = inner.pop()
+                token, left_out = collected
                 rules = rules or left_out
             if plan.variadic:
                 token += struct.pack("<I", len(operands))
@@ -254,13 +254,9 @@ def _walk(fn: Function, forward: bool = False) -> _Summary | None:
     if inner:
         whole = bare.copy()
         for part in inner:
-            if type(part) is bytes:
-                bare.update(part)
-                whole.update(part)
-            else:
-                bare.update(part.skeleton)
-                whole.update(part.fingerprint)
-                held.update(part.held)
+            bare.update(part.skeleton)
+            whole.update(part.fingerprint)
+            held.update(part.held)
     else:
         literals = tuple([x for _, x in items])
     made = _Summary(whole if items or inner else None, bare.digest(), items, held, literals, rules)
@@ -324,12 +320,12 @@ class _Plan:
         text = [f"|{k}={attrs[k]!r}" for k in schema if attrs.get(k) is not None]
         return self.enter(key, self.definition.name + "".join(text))
 
-    def collect(self, op: Op, items: list[tuple[Op, Any]], inner: list[Any],
-                held: dict[int, tuple[Any, bytes]], forward: bool) -> bool | None:
-        """Add an op's attributes to the lists of `_walk`; its token becomes the last of `inner`.
+    def collect(self, op: Op, items: list[tuple[Op, Any]], inner: list[_Summary],
+                held: dict[int, tuple[Any, bytes]], forward: bool) -> tuple[bytes, bool] | None:
+        """Add an op's bodies to the lists of `_walk`.
 
-        Returns: whether rules are left out of it with `forward`; None where the summary of a body
-          is not known yet.
+        Returns: the op's token, and whether rules are left out of it with `forward`; None where the
+          summary of a body is not known yet.
         """
         rules = self.derivative
         text = [self.definition.name]
@@ -367,8 +363,7 @@ class _Plan:
                     inner.append(summary)
             else:
                 text.append(_content(value, held))
-        inner.append(_hash("".join(text)))
-        return rules
+        return _hash("".join(text)), rules
 
 
 def _plan(definition: OpDef) -> _Plan:

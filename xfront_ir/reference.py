@@ -22,7 +22,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from .core import Function
+from .core import Function, Op
 from .errors import IRTypeError, MissingRule
 from .opdef import REGISTRY, OpDef
 from .types import TensorType
@@ -33,7 +33,6 @@ Steps = Generator[tuple[Function, Sequence[np.ndarray]], Arrays, Any]
 """A row that is waiting for what a body returns."""
 
 _ROWS: dict[str, Row] = {}
-
 
 
 def reference(*names: str) -> Callable[[Row], Row]:
@@ -109,9 +108,15 @@ def evaluate(fn: Function, *arrays: Any) -> list[np.ndarray]:
     return run(fn, fitted)
 
 
-def run(fn: Function, arrays: Sequence[np.ndarray]) -> Arrays:
-    """As `evaluate`, for arrays that are known to fit."""
-    open_bodies = [_steps(fn, arrays)]
+def meaning(op: Op, operands: Sequence[np.ndarray]) -> Any:
+    """What an op's row gives for these operands. Raises: MissingRule where there is none."""
+    return row_of(op.definition.name)(op.attrs, tuple([v.type for v in op.results]), *operands)
+
+
+def run(fn: Function, arrays: Sequence[np.ndarray],
+        result: Callable[[Op, Sequence[np.ndarray]], Any] = meaning) -> Arrays:
+    """As `evaluate`, for arrays that are known to fit; `result` computes each op, as a row does."""
+    open_bodies = [_steps(fn, arrays, result)]
     returned: Any = None                         # by the body that closed last
     with np.errstate(all="ignore"):
         while open_bodies:
@@ -121,21 +126,20 @@ def run(fn: Function, arrays: Sequence[np.ndarray]) -> Arrays:
                 open_bodies.pop()
                 returned = end.value
             else:
-                open_bodies.append(_steps(body, operands))
+                open_bodies.append(_steps(body, operands, result))
                 returned = None
     return returned
 
 
-def _steps(fn: Function, arrays: Sequence[np.ndarray]) -> Steps:
+def _steps(fn: Function, arrays: Sequence[np.ndarray], result: Callable[..., Any]) -> Steps:
     """Evaluate the ops of one Function, leaving their bodies to `run`."""
     env = dict(zip(fn.params, arrays, strict=True))
     for op in fn.ops:
-        definition = op.definition
-        types = tuple([v.type for v in op.results])
-        made = row_of(definition.name)(op.attrs, types, *[env[v] for v in op.operands])
+        made = result(op, [env[v] for v in op.operands])
         if _waits(made):
             made = yield from made
-        env.update(zip(op.results, _results(definition, types, made), strict=True))
+        types = tuple([v.type for v in op.results])
+        env.update(zip(op.results, _results(op.definition, types, made), strict=True))
     return [env[v] for v in fn.returns]
 
 

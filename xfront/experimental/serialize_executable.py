@@ -238,7 +238,7 @@ def _spread(body: SpreadProgram, partition: Partition) -> dict[str, Any]:
     return {"axes": repr(mesh.axes.abstract), "mesh": repr(partition.mesh),
             "params": [s and repr(s) for s in partition.params],
             "results": [s and repr(s) for s in partition.results],
-            "ins": [_placed(s) for s in body.ins], "outs": [_placed(s) for s in body.outs],
+            "ins": [_placed(s) for s in body.ins], "outs": [_placed(s) for s in body.out_shardings],
             "given": [_placed(s) for s in body.place.ins]}
 
 

@@ -1,7 +1,8 @@
 """Finds the operation that made a NaN or an infinity: the program is run again, op by op.
 
-Ops with bodies are run by their bodies: calls, branches, loops turn by turn. The location of the op
-that is found is a line of the function that was traced.
+The NumPy evaluator runs calls by their bodies, branches, and loops turn by turn; ops without bodies
+run as programs of their own. The location of the op that is found is a line of the function that was
+traced.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xfront_ir import ops
-from xfront_ir.core import Function, Op, forced
+import numpy as np
+from xfront_ir.core import Function, Op
+from xfront_ir.literal import literal
 from xfront_ir.passes.pipeline import simplify
+from xfront_ir.reference import meaning, run
 
 from ..arrays import binding
+from ..arrays.keys import key_base
 from ..arrays.placement import Placement, placement
 from ..config import debug_infs, debug_nans
-from .compiled import filled, to_array, unit_of
+from .compiled import unit_of
 from .host import slots_in
 from .watching import bad
 
@@ -57,55 +61,27 @@ def explain(name: str, function: Function, operands: Sequence[Any], located: boo
             "is set") from None
 
 
-def evaluate(function: Function, operands: Sequence[Any], place: Placement) -> list[Any]:
-    """The results of a Function, op by op. Raises: Blamed."""
-    env = dict(zip(function.params, map(to_array, operands), strict=True))
-    for op in function.ops:
-        if op.definition is ops.literal:
-            env[op.results[0]] = filled(op, place)
-            continue
-        results = _run(op, [env[v] for v in op.operands], place)
-        for x in results:
+def evaluate(function: Function, operands: Sequence[Any], place: Placement) -> None:
+    """Run a Function op by op. Raises: Blamed."""
+    def result(op: Op, given: Sequence[np.ndarray]) -> Any:
+        regions = op.definition.regions
+        if op.definition is literal or regions is not None and (
+                regions.value or regions.is_choice or regions.is_loop):
+            return meaning(op, given)
+        with debug_nans(False), debug_infs(False):
+            made = [_words(x) for x in unit_of(op, place).run(given)]
+        for x in made:
             if (what := bad(x)) is not None:
                 raise Blamed(op, what)
-        env.update(zip(op.results, results, strict=True))
-    return [env[v] for v in function.returns]
+        return tuple(made)
+
+    run(function, [np.asarray(_words(x), v.type.dtype.numpy)
+                   for x, v in zip(operands, function.params, strict=True)], result)
 
 
-def _run(op: Op, operands: list[Any], place: Placement) -> list[Any]:
-    regions = op.definition.regions
-    if op.definition is ops.cond:
-        (index,), given = regions.split(op.attrs, operands)
-        branches = op.attrs["branches"]
-        return evaluate(branches[min(max(int(index), 0), len(branches) - 1)], given, place)
-    if op.definition is ops.scan:
-        return _scan(op, operands, place)
-    if op.definition is ops.while_:
-        return _while(op, operands, place)
-    body = op.attrs.get("body") and forced(op.attrs["body"])
-    if body is not None and body.param_types == tuple(
-            [v.type for v in op.operands]) and body.return_types == tuple(
-            [v.type for v in op.results]):
-        return evaluate(body, operands, place)
-    with debug_nans(False), debug_infs(False):
-        return unit_of(op, place).run(operands)
-
-
-def _while(op: Op, operands: list[Any], place: Placement) -> list[Any]:
-    test, body, carry = op.definition.regions.split(op.attrs, operands)
-    while bool(evaluate(op.attrs["cond"], [*test, *carry], place)[0]):
-        carry = evaluate(op.attrs["body"], [*body, *carry], place)
-    return carry
-
-
-def _scan(op: Op, operands: list[Any], place: Placement) -> list[Any]:
-    a, regions = op.attrs, op.definition.regions
-    consts, carry, xs = regions.split(a, operands)
-    for i in reversed(range(a["length"])) if a["reverse"] else range(a["length"]):
-        given = [*consts, *carry, *[x[i] for x in xs]]
-        carry, _ = regions.split_returns("body", a, evaluate(a["body"], given, place))
-    with debug_nans(False), debug_infs(False):     # no turn is to blame: run the loop as a whole
-        return unit_of(op, place).run(operands)
+def _words(x: Any) -> np.ndarray:
+    """The elements of an array, or the words of a key array."""
+    return np.asarray(key_base(x))
 
 
 __all__ = ["explain"]

@@ -46,14 +46,16 @@ class Compiled:
     """An executable with the facts needed to feed it and to wrap its results.
 
     `kept[i]` says whether the executable takes argument i; `out_types` are IR types and weakness;
-    `place` is where it runs.
+    `place` is where it runs. `ins` are the shardings of all arguments and `out_shardings` those of
+    the results, where they are not all that of `place`; `in_shardings` are those of kept arguments.
     """
 
-    __slots__ = ("executable", "handlers", "host_free", "keys", "kept", "noted", "out_avals",
-                 "out_types", "place", "taken")
+    __slots__ = ("executable", "handlers", "host_free", "in_shardings", "ins", "keys", "kept",
+                 "noted", "out_avals", "out_shardings", "out_types", "place", "taken")
 
     def __init__(self, executable: Any, kept: Sequence[bool],
                  out_types: Sequence[tuple[TensorType, bool]], place: Placement,
+                 ins: Sequence[Any] | None = None, outs: Sequence[Any] | None = None,
                  noted: bool = False) -> None:
         self.executable, self.kept, self.place = executable, tuple(kept), place
         self.noted = noted                       # found by a note: no Python is part of it
@@ -61,42 +63,33 @@ class Compiled:
         self.out_types = tuple(out_types)
         self.keys = [i for i, (t, _) in enumerate(out_types) if t.dtype.is_key]
         self.host_free = not executable.has_callbacks
-        self.out_avals = [binding.AbstractArray((*t.shape, *t.dtype.physical), t.dtype.numpy, w)
-                          for t, w in out_types]
-        self.wrap()
-
-    def wrap(self) -> None:
-        """Make the functions that turn results into arrays."""
-        home = self.place.sharding
-        self.handlers = [[binding.result_handler(a, home, committed)
-                          for a in self.out_avals] for committed in (False, True)]
-
-    @property
-    def in_shardings(self) -> list[Any]:
-        """The sharding in which the program takes each argument that it keeps."""
-        return [self.place.sharding] * len(self.taken)
-
-    @property
-    def out_shardings(self) -> list[Any]:
-        """The sharding of each result."""
-        return [self.place.sharding] * len(self.out_avals)
+        home = place.sharding
+        self.ins = [home] * len(self.kept) if ins is None else [s or home for s in ins]
+        self.in_shardings = [self.ins[i] for i in self.taken]
+        self.out_shardings = [home] * len(self.out_types) if outs is None else [*outs]
+        self.out_avals = [
+            binding.AbstractArray((*t.shape, *t.dtype.physical), t.dtype.numpy, w).placed(s)
+            for (t, w), s in zip(self.out_types, self.out_shardings, strict=True)]
+        self.handlers = [[binding.result_handler(a, s, committed) for a, s in
+                          zip(self.out_avals, self.out_shardings, strict=True)]
+                         for committed in (False, True)]
 
     def shardings_of_arguments(self, n: int) -> list[Any]:
         """The sharding in which each of the last n arguments must be, kept or not."""
-        return [self.place.sharding] * n
+        return self.ins[len(self.ins) - n:]
 
     def placed(self, values: Sequence[Any]) -> list[Any]:
         """The first arguments, moved where the program takes them. Raises: as `Placement.bring`."""
         bring = self.place.bring
-        return [bring(x) if k else x for x, k in zip(values, self.kept, strict=False)]
+        return [bring(x, s) if k else x
+                for x, s, k in zip(values, self.ins, self.kept, strict=False)]
 
     def brought(self, buffers: list[Any]) -> None:
         """Move the kept arguments where the program takes them; changes the list in place."""
-        place = self.place
-        home = place.sharding
-        for i, x in enumerate(buffers):
-            if type(x) is not binding.ArrayImpl or x._sharding is not home:
-                buffers[i] = place.bring(x)
+        for i, wanted in enumerate(self.in_shardings):
+            x = buffers[i]
+            if type(x) is not binding.ArrayImpl or x._sharding is not wanted:
+                buffers[i] = self.place.bring(x, wanted)
             elif x.is_deleted():                 # the runtime would also write to stderr
                 self.refuse_deleted(buffers)
 
@@ -150,16 +143,16 @@ class Compiled:
 class SpreadProgram(Compiled):
     """A program on several devices: each argument and each result has its own sharding."""
 
-    __slots__ = ("ins", "outs", "paced", "takes_turns")
+    __slots__ = ("paced", "takes_turns")
 
     place: Any
 
     def __init__(self, executable: Any, kept: Sequence[bool],
                  out_types: Sequence[tuple[TensorType, bool]], place: Any, ins: Sequence[Any]
                  ) -> None:
-        self.ins = [s or place.sharding for s in ins]         # of all arguments
-        self.outs = place.results(executable, out_types)
-        super().__init__(executable, kept, out_types, place)
+        super().__init__(executable, kept, out_types, place, ins,
+                         place.results(executable, out_types))
+        self.handlers = [self.handlers[True]] * 2     # results are always committed
         self.host_free &= place.is_of_one_process     # else C++ raises errors without names
         self.paced = pacing.begin(executable.devices)
         self.takes_turns = launching.needs_turn(executable.devices)
@@ -178,64 +171,6 @@ class SpreadProgram(Compiled):
             if self.paced:
                 pacing.begun(results)
         return results
-
-    def wrap(self) -> None:
-        """As `Compiled.wrap`; results are committed."""
-        self.out_avals = [a.placed(s) for a, s in zip(self.out_avals, self.outs, strict=True)]
-        made = [binding.result_handler(a, s, True)
-                for a, s in zip(self.out_avals, self.outs, strict=True)]
-        self.handlers = [made, made]
-
-    @property
-    def in_shardings(self) -> list[Any]:
-        """The sharding in which the program takes each argument that it keeps."""
-        return [self.ins[i] for i in self.taken]
-
-    @property
-    def out_shardings(self) -> list[Any]:
-        """The sharding of each result."""
-        return self.outs
-
-    def shardings_of_arguments(self, n: int) -> list[Any]:
-        """As `Compiled.shardings_of_arguments`."""
-        return self.ins[len(self.ins) - n:]
-
-    def placed(self, values: Sequence[Any]) -> list[Any]:
-        """As `Compiled.placed`."""
-        bring = self.place.bring
-        return [bring(x, s) if k else x
-                for x, s, k in zip(values, self.ins, self.kept, strict=False)]
-
-    def brought(self, buffers: list[Any]) -> None:
-        """As `Compiled.brought`."""
-        for k, i in enumerate(self.taken):
-            x, wanted = buffers[k], self.ins[i]
-            if type(x) is not binding.ArrayImpl or x._sharding is not wanted:
-                buffers[k] = self.place.bring(x, wanted)
-            elif x.is_deleted():
-                self.refuse_deleted(buffers)
-
-
-class HostProgram(SpreadProgram):
-    """A program on one device, some of whose arguments or results are in the host's memory."""
-
-    __slots__ = ()
-
-    def __init__(self, executable: Any, kept: Sequence[bool],
-                 out_types: Sequence[tuple[TensorType, bool]], place: Any,
-                 in_types: Sequence[TensorType]) -> None:
-        home = place.sharding
-        self.ins, self.outs = ([home.with_memory_kind(t.memory) if t.memory else home
-                                for t in types] for types in (in_types, [t for t, _ in out_types]))
-        self.paced = self.takes_turns = False
-        Compiled.__init__(self, executable, kept, out_types, place)
-
-    def wrap(self) -> None:
-        """As `Compiled.wrap`."""
-        self.out_avals = [a.placed(s) for a, s in zip(self.out_avals, self.outs, strict=True)]
-        self.handlers = [[binding.result_handler(a, s, committed) for a, s in
-                          zip(self.out_avals, self.outs, strict=True)]
-                         for committed in (False, True)]
 
 
 _nans, _infs, _no_execution = debug_nans.state, debug_infs.state, no_execution.state
@@ -322,7 +257,10 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
         return SpreadProgram(executable, kept, out_types, place, ins)
     if any([v.type.sharding is not None and v.type.memory is not None
             for v in (*function.params, *function.returns)]):
-        return HostProgram(executable, kept, out_types, place, [v.type for v in function.params])
+        home = place.sharding                    # some values are in the host's memory
+        ins, outs = ([home.with_memory_kind(v.type.memory) if v.type.memory else home for v in vs]
+                     for vs in (function.params, function.returns))
+        return Compiled(executable, kept, out_types, place, ins, outs)
     if note is not None:
         notes.write(note, executable, kept, out_types)
     return Compiled(executable, kept, out_types, place)

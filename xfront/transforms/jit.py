@@ -350,9 +350,9 @@ class Jitted:
         if len(args) == len(leaves) and all(map(operator.is_, args, leaves)):
             names = self.options.names
             return [*names[: len(args)], *[f"args[{i}]" for i in range(len(names), len(args))]]
-        return self.param_names(args, tree, len(leaves))
+        return self.param_names(tree, len(leaves))
 
-    def param_names(self, args: tuple, tree: Any, n: int) -> list[str]:
+    def param_names(self, tree: Any, n: int) -> list[str]:
         """Names of the leaves of the arguments: parameter names with paths into trees."""
         names = self.options.names
         found = []
@@ -368,7 +368,7 @@ class Jitted:
     def refuse(self, args: tuple, kwargs: dict, k: int) -> None:
         """Raise the TypeError that names the k-th leaf, which is not an array."""
         _, leaves, tree = self.divide(args, kwargs)
-        name = self.param_names(args, tree, len(leaves))[k]
+        name = self.param_names(tree, len(leaves))[k]
         x = leaves[k]
         raise TypeError(f"Error interpreting argument to {self.name} as an abstract array. The "
                         f"problematic value is of type {type(x)} and was passed to the function at "
@@ -380,7 +380,7 @@ class Jitted:
         from .donation import refuse_consumed  # an error's costs
 
         _, leaves, tree = self.divide(args, kwargs)
-        refuse_consumed(self.name, leaves, self.param_names(args, tree, len(leaves)))
+        refuse_consumed(self.name, leaves, self.param_names(tree, len(leaves)))
 
     def forget_donated(self, args: tuple, kwargs: dict) -> None:
         """Called after each call; see `donation.forget_donated`."""
@@ -414,7 +414,7 @@ class Jitted:
             warm_up.begin(tree_leaves((args, kwargs)))
         flat, leaves, donated = self.trace(args, kwargs)
         if uses_refs(flat, leaves):
-            names = self.param_names(args, self.divide(args, kwargs)[2], len(leaves))
+            names = self.param_names(self.divide(args, kwargs)[2], len(leaves))
             return call_with_refs(self, flat, leaves, donated, names), None, True
         captured_tracer = any(type(x) is Tracer for x in flat.captures)
         if (state.current is not None or captured_tracer
@@ -456,7 +456,7 @@ class Jitted:
         """
         def names() -> list[str]:
             structure = tree()
-            return self.param_names((), structure, structure.num_leaves)
+            return self.param_names(structure, structure.num_leaves)
 
         read = None if self.options.keep_unused else flat.read
         named = meshes(flat.function)
@@ -511,12 +511,7 @@ def pickled(function: Any) -> Any:
     if jitted is None:
         raise TypeError(f"cannot pickle the compiled function {function!r}: it has no name in a "
                         "module")
-    return rebuilt, (jitted.fun, jitted.given)
-
-
-def rebuilt(fun: Callable[..., Any], given: dict[str, Any]) -> Any:
-    """A jitted function that was pickled."""
-    return Jitted(fun, **given).function()
+    return jitted.function, ()
 
 
 copyreg.pickle(binding.PjitFunction, pickled)

@@ -126,7 +126,7 @@ def _split_call(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) 
     tangents, known = unzip(operands, linear)
     returned: tuple[Value, ...] = ()
     if parts.forward.returns or is_effectful(parts.forward):
-        returned = b.emit_forward(call, *known, body=parts.forward, name=attrs["name"])
+        returned = b.emit(call, *known, body=parts.forward, name=attrs["name"])
     made: tuple[Value, ...] = ()
     if parts.linear.returns:
         made = b.emit_linear(call, *tangents, *parts.pick(known, returned), body=parts.linear,
@@ -263,7 +263,7 @@ def _divided(b: SplitBuilder, index: Value, parts: Sequence[Linearized], known: 
     if n_known or slots or any(is_effectful(part.forward) for part in parts):
         forward = tuple([_fill_slots(part.forward, n_known, tuple(mine), tuple(slots))
                          for part, mine in zip(parts, taken, strict=True)])
-        returned = b.emit_forward(cond, index, *known, branches=forward)
+        returned = b.emit(cond, index, *known, branches=forward)
     if not any(parts[0].active_out):
         return returned[:n_known], ()
     shared = tuple([i for i in range(len(known))
@@ -500,7 +500,7 @@ def _split_scan(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) 
     returned: tuple[Value, ...] = ()
     if known or saved or is_effectful(forward):
         ahead = forward.replace(returns=(*known, *saved))
-        returned = SCAN.emit(b.emit_forward, scan, (consts, carry, xs), **{**attrs, "body": ahead})
+        returned = SCAN.emit(b.emit, scan, (consts, carry, xs), **{**attrs, "body": ahead})
     if not any(out):
         return returned
     stacked.update({v: i + len(known) for i, v in enumerate(saved)})

@@ -117,7 +117,7 @@ def _transpose_barrier(b: Builder, op: Op, cotangents: Tangents, known: Tangents
 def _split_barrier(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Any) -> Values:
     """Values that are known do not wait for tangents: one barrier on each side."""
     known = [v for v, t in zip(operands, linear, strict=True) if not t]
-    ahead = iter(b.emit_forward(optimization_barrier, *known) if known else ())
+    ahead = iter(b.emit(optimization_barrier, *known) if known else ())
     tangents = [v for v, t in zip(operands, linear, strict=True) if t]
     moved = iter(b.emit_linear(optimization_barrier, *tangents))
     return tuple([next(moved if t else ahead) for t in linear])

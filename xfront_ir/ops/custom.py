@@ -555,7 +555,7 @@ def _split_checkpoint(b: SplitBuilder, attrs: Attrs, operands: Values, linear: F
     parts = remembered(body, ("checkpoint", linear, policy),
                        lambda: divide_checkpoint(body, linear, policy))
     tangents, known = unzip(operands, linear)
-    ahead = b.emit_forward(checkpoint, *known, **{**attrs, "body": parts.forward})
+    ahead = b.emit(checkpoint, *known, **{**attrs, "body": parts.forward})
     made: tuple[Value, ...] = ()
     if parts.linear.returns:
         made = b.emit_linear(checkpoint, *tangents, *[known[i] for i in parts.read],

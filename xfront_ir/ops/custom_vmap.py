@@ -221,7 +221,7 @@ def _split_custom_vmap(b: SplitBuilder, attrs: Attrs, operands: Values, linear: 
     moved, ahead = unzip(tuple(range(len(of_results))), of_results)
     known_results: Sequence[Value] = ()
     if ahead:
-        known_results = b.emit_forward(
+        known_results = b.emit(
             custom_vmap, *[operands[i] for i in known], body=_part(body, known, tuple(ahead)),
             rule=Part(attrs["rule"], types, known, tuple(ahead)), name=name)
     results: Sequence[Value] = ()

@@ -166,7 +166,7 @@ def _split(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Va
     stacked = [replicated(v.type.ndim).insert(0, manual) for v in saved]
     returned: tuple[Value, ...] = ()
     if forward.returns or is_effectful(forward):
-        returned = b.emit_forward(shard_map, *known,
+        returned = b.emit(shard_map, *known,
                                   **_with(attrs, forward, in_known, (*out_known, *stacked)))
     read: list[Value] = []
     specs: list[Spec] = []

@@ -235,7 +235,7 @@ def _run_ahead(emit: Callable[..., Any], b: Builder, attrs: Any, parts: _Divided
 
 def _split_while(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
     parts = _divided(attrs, tuple(linear))
-    known, consts, inits, count = _run_ahead(b.emit_forward, b, attrs, parts, operands)
+    known, consts, inits, count = _run_ahead(b.emit, b, attrs, parts, operands)
     _, body_consts, carry = WHILE.split(attrs, operands)
     l_consts = select(body_consts, parts.of_consts)
     made = TANGENT.emit(b.emit_linear, while_tangent, (

@@ -21,7 +21,7 @@ from .discharge import Written, discharge
 from .jvp import Flags, jvp
 from .linearize import gradient
 from .varying import Names
-from .vectorize import vectorize
+from .vectorize import batched, vectorize
 
 Order = tuple[int, ...]
 Types = tuple[tuple[TensorType, ...], tuple[TensorType, ...]]
@@ -240,16 +240,6 @@ class Vectorize(Transformation):
     def binds(self, request: Request) -> tuple[Any, ...]:
         """The names of the axes that the request binds."""
         return (request.details[1][0],)
-
-
-def batched(type: TensorType, position: int | None, size: int) -> TensorType:
-    """The type with a batch axis at `position`."""
-    if position is None:
-        return type
-    made = type.with_shape((*type.shape[:position], size, *type.shape[position:]))
-    if type.sharding is None:
-        return made
-    return type.stacked(size, position) if type.is_manual else made.in_memory(type.memory)
 
 
 GRAD, JVP, VECTORIZE = Grad(), Jvp(), Vectorize()

@@ -24,6 +24,7 @@ from ..builder import Builder
 from ..core import Function, Op, Value, bodies_of, remembered, renamed
 from ..errors import IRTypeError
 from ..opdef import NONE
+from ..types import TensorType
 from .inline import settle
 from .scopes import Scoped
 
@@ -60,13 +61,8 @@ def _vectorize(fn: Function, positions: Positions, axis: Axis, out: Positions | 
             if not 0 <= p <= v.type.ndim:
                 raise IRTypeError(f"@{fn.name}: the batch axis {p} is out of bounds for a value of "
                                   f"type {v.type}")
-            shape = v.type.shape
             place[v] = p
-            batch = v.type.with_shape((*shape[:p], size, *shape[p:]))
-            if v.type.sharding is not None:
-                batch = v.type.stacked(size, p) if v.type.is_manual else batch.in_memory(
-                    v.type.memory)
-            env[v] = v = Value(batch)
+            env[v] = v = Value(batched(v.type, p, size))
         params.append(v)
     b.params = params
     _push(b, fn, env, place, axis)
@@ -81,6 +77,16 @@ def _vectorize(fn: Function, positions: Positions, axis: Axis, out: Positions | 
     made = Function(fn.name, params, b.ops, returns, param_names=fn.param_names,
                     weak_params=fn.weak_params, weak_returns=fn.weak_returns)
     return made, tuple(places_out)
+
+
+def batched(type: TensorType, position: int | None, size: int) -> TensorType:
+    """The type with a batch axis at `position`."""
+    if position is None:
+        return type
+    if type.is_manual:
+        return type.stacked(size, position)
+    made = type.with_shape((*type.shape[:position], size, *type.shape[position:]))
+    return made.in_memory(type.memory)
 
 
 def vectorize_into(b: Builder, fn: Function, operands: Sequence[Value],
