@@ -129,7 +129,7 @@ def register_type(name: str, registration: Any, platform: str) -> None:
 def _enter(where: str, function: str, *args: Any) -> None:
     """Call a function of jaxlib, or of the platform's plugin once it is loaded."""
     if where == "Host":
-            getattr(jax_extension, function)(*args)
+        getattr(jax_extension, function)(*args)
     elif where in _OPEN:
         extension, c_api = _OPEN[where]
         getattr(extension, function)(c_api, *args)

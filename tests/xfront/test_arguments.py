@@ -78,11 +78,9 @@ OF_A_PROTOCOL = {
     "example_libraries/stax.py _shaped", "example_libraries/stax.py _flat_shape",
     "nn/initializers.py zeros", "nn/initializers.py ones", "nn/initializers.py init",
     "scipy/linalg.py _columns", "tracing/pacing.py _called",
-    "transforms/custom_vmap.py batch_rule",
     "custom_batching.py rule",
     "transforms/float0.py _children", "transforms/float0.py _shown",
     "tracing/programs.py __init__", "transforms/autodiff.py differentiable",
-    "transforms/jit.py param_names",
 }
 """Functions whose parameters are given by whoever calls them, no user: parsers, hooks, families."""
 

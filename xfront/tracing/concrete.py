@@ -219,24 +219,15 @@ def has_tangent(x: Tracer) -> bool:
     state.asked += 1
     trace = x.home
     n = len(trace.inputs or ())
-    active = {v for v in trace.builder.params[:n] if v.type.is_inexact}
+    own, captured = trace.builder.params[:n], trace.builder.params[n:]
+    active = {v for v in own if v.type.is_inexact}
+    active.update([v for v, s in zip(captured, trace.sources, strict=True)
+                   if v.type.is_inexact and type(s) is Tracer and s.home.inputs is not None
+                   and has_tangent(s)])
     for op in trace.builder.ops:
         if op.definition.jvp is not ZERO and not active.isdisjoint(op.operands):
             active.update([v for v in op.results if v.type.is_inexact])
-    if x.value in active:
-        return True
-    return any(type(s) is Tracer and s.home.inputs is not None and s.value.type.is_inexact
-               and has_tangent(s) and depends(trace, x.value, trace.builder.params[n + i])
-               for i, s in enumerate(trace.sources))
-
-
-def depends(trace: Trace, value: Value, on: Value) -> bool:
-    """Whether `value` is computed from `on` through ops that have a derivative."""
-    reached = {on}
-    for op in trace.builder.ops:
-        if op.definition.jvp is not ZERO and not reached.isdisjoint(op.operands):
-            reached.update(op.results)
-    return value in reached
+    return x.value in active
 
 
 def known(x: Tracer) -> np.ndarray | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from xfront_ir import ops
 from xfront_ir.core import Function
 from xfront_ir.opdef import Request
-from xfront_ir.types import TensorType
 
 from ..tree_util import tree_flatten, tree_unflatten
 from .custom_rules import (
@@ -18,14 +17,42 @@ from .custom_rules import (
     Ruled,
     is_zero,
     kinds_like,
-    mark_symbolic,
     order_params,
     zero_tangent,
 )
-from .flat import Arguments, Flat, kind_of, trace_call, typed
+from .flat import Flat, kind_of, trace_call, typed
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class JvpRule(Rule):
+    """The Deferred of a custom_jvp."""
+
+    def request(self) -> Request:
+        """The tangents of all that has one."""
+        n_captures = len(self.types) - self.n_own
+        return Request("jvp", self.types,
+                       (*[t.is_inexact for t, _ in self.kinds], *[False] * n_captures))
+
+    def jvp(self, types: tuple, perturbed: tuple) -> Function:
+        """The results and tangents, of the operands and the tangents of those perturbed."""
+        n_own = self.n_own
+        own = kinds_like(types[:n_own], self.kinds)
+        moved = [(t, w) for (t, w), p in zip(own, perturbed, strict=False) if p]
+
+        def call(tracers: list) -> Any:
+            dots = iter(tracers[n_own:])
+            tangents = [next(dots) if p else self.zero(t)
+                        for (t, _), p in zip(own, perturbed, strict=False)]
+            made = self.custom.jvp(*self.static, tuple(tree_unflatten(self.tree, tracers[:n_own])),
+                                   tuple(tree_unflatten(self.tree, tangents)))
+            return check_jvp_result(self.name, made, self.flat)
+
+        traced = trace_call(call, [*own, *moved], name=f"{self.name}_jvp", kind="custom_jvp rule",
+                            staging=True, inputs=self.inputs(len(moved)),
+                            origins=[self] * (n_own + len(moved)))
+        return order_params(traced, self, types[n_own:], f"{self.name}.jvp")
 
 
 class custom_jvp(Ruled[P, R]):
@@ -44,7 +71,7 @@ class custom_jvp(Ruled[P, R]):
     ... def f_jvp(primals, tangents): return f(*primals), 2.0 * tangents[0]
     """
 
-    definition = ops.custom_jvp
+    definition, rule = ops.custom_jvp, JvpRule
     no_rule = "No JVP defined for custom_jvp function {} using defjvp."
     jvp: Callable[..., Any] | None = None
 
@@ -76,47 +103,8 @@ class custom_jvp(Ruled[P, R]):
         """The functions of the rule."""
         return (self.jvp,)
 
-    def deferred(self, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
-        """The Deferred of one call."""
-        return jvp_rule(self, name, static, given, flat)
 
-
-def jvp_rule(custom: custom_jvp, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
-    """The Deferred of a custom_jvp."""
-    tree, kinds = given.tree, given.kinds
-    n_own = len(kinds)
-    n_body = n_own + len(flat.captures)
-    out_types = flat.function.return_types
-
-    def trace(types: tuple, perturbed: tuple) -> Function:
-        own = kinds_like(types[:n_own], kinds)
-        moved = [(t, w) for (t, w), p in zip(own, perturbed, strict=False) if p]
-
-        def call(tracers: list) -> Any:
-            primals, dots = tracers[:n_own], iter(tracers[n_own:])
-            tangents = [next(dots) if p else zero(t)
-                        for (t, _), p in zip(own, perturbed, strict=False)]
-            assert custom.jvp is not None
-            made = custom.jvp(*static, tuple(tree_unflatten(tree, primals)),
-                              tuple(tree_unflatten(tree, tangents)))
-            return check_jvp_result(name, made, flat, out_types)
-
-        traced = trace_call(call, [*own, *moved], name=f"{name}_jvp", kind="custom_jvp rule",
-                            staging=True, inputs=rule.inputs(len(moved)),
-                            origins=[rule] * (n_own + len(moved)))
-        return order_params(traced, rule, n_own, types[n_own:], n_body, f"{name}.jvp")
-
-    probe = Request("jvp", flat.function.param_types,
-                    (*[t.is_inexact for t, _ in kinds], *[False] * len(flat.captures)))
-    rule = Rule(name, n_own, {"jvp": trace}, probe, id(custom),
-                flat.function.param_types)
-    zero = zero_tangent
-    if custom.symbolic_zeros:
-        zero = mark_symbolic(rule, custom, static)
-    return rule
-
-
-def check_jvp_result(name: str, made: Any, flat: Flat, out_types: Sequence[TensorType]) -> list:
+def check_jvp_result(name: str, made: Any, flat: Flat) -> list:
     """Values, then tangents of the inexact results. Raises: TypeError."""
     if not isinstance(made, (tuple, list)) or len(made) != 2:
         raise TypeError(f"Custom JVP rule for function {name} must produce a pair (list or tuple "
@@ -131,7 +119,7 @@ def check_jvp_result(name: str, made: Any, flat: Flat, out_types: Sequence[Tenso
         raise TypeError(f"Custom JVP rule for function {name} must produce a pair with the primal "
                         f"output's structure {flat.out_tree}, but got {out_tree}.")
     moved = []
-    for x, d, t in zip(outs, dots, out_types, strict=True):
+    for x, d, t in zip(outs, dots, flat.function.return_types, strict=True):
         x_type = kind_of(name, x)[0]
         if is_zero(d):
             if t.is_inexact:

@@ -64,20 +64,23 @@ _OPEN = _Open()
 
 
 class Rule:
-    """The Deferred of a custom rule. `roles` maps a role to the function that traces it.
+    """The Deferred of a call of a custom function. A method of each role's name traces that role.
 
     `n_own` operands come first, captures after them; `fingerprint` is the rule's part in the
     fingerprint of a program.
     """
 
-    def __init__(self, name: str, n_own: int, roles: dict[str, Callable[..., Function]],
-                 probe: Request, owner: int, types: tuple[TensorType, ...]) -> None:
-        self.owner = owner                       # identity of the custom function
-        self.types = types                       # of its own operands and of the body's captures
+    def __init__(self, custom: Ruled, name: str, static: list, given: Arguments, flat: Flat
+                 ) -> None:
+        self.name, self.static, self.flat = name, static, flat
+        self.custom: Any = custom
+        self.owner = id(custom)
+        self.tree, self.kinds, self.n_own = given.tree, given.kinds, len(given.kinds)
+        self.types = flat.function.param_types   # of its own operands and of the body's captures
+        self.probe = self.request()
         self.print: bytes | None = None
-        self.symbolic_zeros = False              # whether Python sees which tangents are zero
-        self.told_apart = ""                     # joins the Function of the probe in fingerprints
-        self.name, self.n_own, self.roles, self.probe = name, n_own, roles, probe
+        self.symbolic_zeros = custom.symbolic_zeros    # whether Python sees which tangents are zero
+        self.told_apart = told_apart(custom, static) if self.symbolic_zeros else ""
         self.captures: list[Any] = []
         self.saved: list[int] = []               # captures that bwd reads: residuals behind fwd's
         self.home: Trace | None = None           # the trace that has its numbers and arrays
@@ -85,12 +88,24 @@ class Rule:
         self.memo: dict[Request, Function] = {}
         self.place = (state.axes, state.scope, open_regions.regions)
         self.operands: Sequence[Any] = ()        # of its op, with the captures of the body
-        self.body: Flat | None = None            # of its op
         self.recording = True                    # until its op has been recorded
         self.holds_others = False                # whether it holds untraced rules of its function
         self.refusal: Exception | None = None    # what it raised while its op was recorded
         self.whole: Function | None = None       # jvp for all operands, of a rule with captures
         self.known: list[Any] | None = None      # own operands, where Python may read their values
+
+    def request(self) -> Request:
+        """The request whose Function stands for the rule in fingerprints; its captures join it."""
+        raise NotImplementedError
+
+    def zero(self, t: TensorType) -> Any:
+        """The zero that Python gets for a tangent or cotangent of type t that is known to be zero.
+        """
+        if not self.symbolic_zeros:
+            return zero_tangent(t)
+        from .symbolic import SymbolicZero, zero_aval  # where a rule asks for them
+
+        return SymbolicZero(zero_aval(t))
 
     def inputs(self, n_more: int) -> list[Any] | None:
         """The values that Python may read: own operands, and None for each of `n_more` tangents or
@@ -110,7 +125,7 @@ class Rule:
             current, state.current = state.current, None
             state.axes, state.scope, open_regions.regions = self.place
             try:
-                found = self.roles[request.role](*request.details)
+                found = getattr(self, request.role)(*request.details)
             finally:
                 state.axes, state.scope, open_regions.regions = outer
                 state.current = current
@@ -195,12 +210,12 @@ class ResultOf:
     @property
     def varies(self) -> frozenset[str]:
         """The mesh axes over which the result varies."""
-        flat = self.rule.body
-        following: Following | None = None if flat is None else flat.trace.following
-        if flat is None or following is None:
+        function = self.rule.flat.function
+        following: Following | None = self.rule.flat.trace.following
+        if following is None:
             return NOWHERE
-        sets = [self.rule.varies] * len(flat.function.params)
-        return varying(flat.function, sets, following.axes)[1][self.place]
+        sets = [self.rule.varies] * len(function.params)
+        return varying(function, sets, following.axes)[1][self.place]
 
 
 def restricted(whole: Function, types: tuple, perturbed: tuple, n_own: int) -> Function:
@@ -216,6 +231,7 @@ class Ruled(Generic[P, R]):
     """A function with a rule of its own: the base of custom_jvp, custom_vjp and custom_vmap."""
 
     definition: OpDef
+    rule: type[Rule]
     no_rule: str                                 # the message where a rule is missing
     symbolic_zeros = False
 
@@ -246,7 +262,7 @@ class Ruled(Generic[P, R]):
 
     def deferred(self, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
         """The Deferred of one call."""
-        raise NotImplementedError
+        return self.rule(self, name, static, given, flat)
 
 
 def named_argnums(what: str, fun: Any, argnums: int | Sequence[int], argnames: str | Sequence[str]
@@ -329,7 +345,7 @@ def call_custom(custom: Ruled, args: tuple, kwargs: dict) -> Any:
         rule = custom.deferred(name, static, given, flat)
         rule.known = known
         if flat.trace.following is not None:
-            rule.operands, rule.body = [*leaves, *flat.captures], flat
+            rule.operands = [*leaves, *flat.captures]
         python = (*custom.python, *static)
         around = [r for r in _OPEN.recorded.values() if r.owner == rule.owner]
         for other in around:
@@ -356,14 +372,6 @@ def with_params(function: Function, types: Sequence[TensorType]) -> Function:
     """The Function with further parameters of these types, which it does not read."""
     return function.replace(params=(*function.params, *map(Value, types)), param_names=(),
                             weak_params=())
-
-
-def mark_symbolic(rule: Rule, custom: Any, static: list) -> Callable[[TensorType], Any]:
-    """Note that a rule has symbolic zeros; return the function that makes them."""
-    from .symbolic import SymbolicZero, zero_aval  # where a rule asks for them
-
-    rule.symbolic_zeros, rule.told_apart = True, told_apart(custom, static)
-    return lambda t: SymbolicZero(zero_aval(t))
 
 
 def is_zero(x: Any) -> bool:
@@ -415,15 +423,16 @@ def with_values(traced: Flat, rule: Rule, label: str) -> tuple[Function, list[An
     return abstract(function, places), captures
 
 
-def order_params(traced: Flat, rule: Rule, n_own: int, capture_types: Sequence[TensorType],
-                 n_body: int, label: str) -> Function:
+def order_params(traced: Flat, rule: Rule, capture_types: Sequence[TensorType], label: str
+                 ) -> Function:
     """The rule's Function with its parameters in the order own, captures, rest."""
     function, captures = with_values(traced, rule, label)
     known = joined_captures(captures, rule, label)
-    offset = n_body - n_own
+    offset = len(rule.types) - rule.n_own
     missing = rule.captures[len(capture_types) - offset:]
     types = [*capture_types, *[x.value.type for x in missing]]
-    return arranged(function, captures, n_own, types, {v: offset + i for v, i in known.items()})
+    return arranged(function, captures, rule.n_own, types,
+                    {v: offset + i for v, i in known.items()})
 
 
 def zero_tangent(t: TensorType) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from xfront_ir import ops
@@ -33,7 +33,6 @@ from .custom_rules import (
     is_zero,
     joined_captures,
     kinds_like,
-    mark_symbolic,
     order_params,
     with_values,
     zero_tangent,
@@ -42,6 +41,107 @@ from .flat import Arguments, Flat, as_operand, kind_of, name_of, trace_call, typ
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class VjpRule(Rule):
+    """The Deferred of a custom_vjp. The role bwd needs what fwd left in `residuals`."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.residuals: dict[tuple, _Residuals] = {}     # by their types and what is perturbed
+
+    def request(self) -> Request:
+        """Both roles in one Function."""
+        return Request("both")
+
+    def fwd(self, types: tuple, perturbed: tuple = ()) -> Function:
+        """The results, then the residuals, of the operands."""
+        n_own, n_out = self.n_own, len(self.flat.function.returns)
+        held: dict[str, Any] = {}
+
+        def call(tracers: list) -> Any:
+            if self.symbolic_zeros:
+                from .symbolic import CustomVJPPrimal
+
+                tracers = [CustomVJPPrimal(x, p) for x, p in
+                           zip(tracers, perturbed, strict=False)]
+            args: list[Any] = list(tree_unflatten(self.tree, tracers))
+            for i, x in sorted(zip(self.custom.nondiff_argnums, self.static, strict=True)):
+                args.insert(i, x)
+            outs, residuals = check_fwd_result(self.name, self.custom.fwd(*args), self.flat)
+            held["residuals"], held["tree"] = tree_flatten(residuals)
+            return [*outs, *held["residuals"]]
+
+        traced = trace_call(call, kinds_like(types[:n_own], self.kinds), name=f"{self.name}_fwd",
+                            kind="custom_vjp fwd rule", staging=True, inputs=self.inputs(0),
+                            origins=[self] * n_own)
+        made = with_saved(order_params(traced, self, types[n_own:], f"{self.name}.fwd"), self)
+        flags = tuple([p for p, t in zip(perturbed, types[:n_own], strict=False) if t.is_inexact])
+        trace, values = traced.trace, traced.function.returns[n_out:]
+        self.residuals[made.return_types[n_out:], flags] = _Residuals(
+            held["tree"], traced.function.weak_returns[n_out:],
+            {i: x for i, x in enumerate(held["residuals"]) if type(x) in (bool, int)},
+            None if self.known is None else [concrete.Later(trace, v) for v in values],
+            None if trace.following is None else [Tracer(trace, v, False) for v in values])
+        return made
+
+    def bwd(self, residual_types: tuple, ct_types: tuple, perturbed: tuple = (), live: tuple = ()
+            ) -> Function:
+        """The cotangents of the inexact operands, of the residuals and the cotangents."""
+        held = self.residuals.get((residual_types, perturbed))
+        if held is None:
+            raise UnexpectedTracerError(f"the bwd rule of {self.name} cannot be traced before its "
+                                        "fwd rule")
+        n, n_cts = len(held.weaks), len(ct_types)
+        kinds = [*zip(residual_types[:n], held.weaks, strict=True), *[(t, False) for t in ct_types]]
+
+        def call(tracers: list) -> Any:
+            residuals = tree_unflatten(
+                held.tree, [held.plain.get(i, x) for i, x in enumerate(tracers[:n])])
+            cts = [x if t.is_inexact else np.zeros(t.shape, float0)
+                   for x, t in zip(tracers[n:], ct_types, strict=True)]
+            cts = [x if a else self.zero(t) for x, t, a in zip(
+                cts, ct_types, live or (True,) * n_cts, strict=True)]
+            made = self.custom.bwd(*self.static, residuals, tree_unflatten(self.flat.out_tree, cts))
+            return check_bwd_result(self.name, made, self.tree, self.kinds)
+
+        traced = trace_call(
+            call, kinds, name=f"{self.name}_bwd", kind="custom_vjp bwd rule", staging=True,
+            inputs=None if held.known is None else [*held.known, *[None] * n_cts],
+            origins=None if held.origins is None else [
+                *held.origins, *[ResultOf(self, i) for i in range(n_cts)]])
+        return back_params(traced, self, n, f"{self.name}.bwd")
+
+    def both(self) -> Function:
+        """One Function that stands for fwd and bwd together, for fingerprints."""
+        types = (*self.types, *[x.value.type for x in self.captures])
+        out_types = self.flat.function.return_types
+        n_out = len(out_types)
+        every: tuple = ()
+        if self.symbolic_zeros:
+            every = (tuple([t.is_inexact for t in types[:self.n_own]]),)
+        ahead = self.function(Request("fwd", types, *every))
+        if self.symbolic_zeros:
+            every = ((True,) * sum(every[0]), tuple([t.is_inexact for t in out_types]))
+        back = self.function(Request("bwd", ahead.return_types[n_out:],
+                                     ahead.return_types[:n_out], *every))
+        if len(back.params) != len(ahead.returns):
+            return back                          # bwd captures: both are traced again, to save that
+        b = Builder(self.name)
+        made = b.inline(ahead, [b.param(v.type) for v in ahead.params])
+        cts = [b.param(v.type) for v in ahead.returns[:n_out]]
+        return b.close((*made, *b.inline(back, (*made[n_out:], *cts))))
+
+
+class _Residuals(NamedTuple):
+    """What a fwd rule leaves for bwd: the tree of its residuals and their weakness, those that are
+    bools and ints of Python, and where it is known, their values and the tracers that they were."""
+
+    tree: Any
+    weaks: Sequence[bool]
+    plain: dict[int, Any]
+    known: list[Any] | None
+    origins: list[Any] | None
 
 
 class custom_vjp(Ruled[P, R]):
@@ -66,7 +166,7 @@ class custom_vjp(Ruled[P, R]):
     Array(1., dtype=float32, weak_type=True)
     """
 
-    definition = ops.custom_vjp
+    definition, rule = ops.custom_vjp, VjpRule
     no_rule = "No VJP defined for custom_vjp function {} using defvjp."
     fwd: Callable[..., Any] | None = None
     bwd: Callable[..., Any] | None = None
@@ -92,112 +192,18 @@ class custom_vjp(Ruled[P, R]):
         """The functions of the rule."""
         return self.fwd, self.bwd
 
-    def deferred(self, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
-        """The Deferred of one call."""
-        return vjp_rule(self, name, static, given, flat)
 
-
-def vjp_rule(custom: custom_vjp, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
-    """The Deferred of a custom_vjp."""
-    tree, kinds = given.tree, given.kinds
-    n_own = len(kinds)
-    n_body = n_own + len(flat.captures)
-    residual_trees: dict[tuple, Any] = {}
-
-    def forward(types: tuple, perturbed: tuple = ()) -> Function:
-        own = kinds_like(types[:n_own], kinds)
-        held: dict[str, Any] = {}
-
-        def call(tracers: list) -> Any:
-            if custom.symbolic_zeros:
-                from .symbolic import CustomVJPPrimal
-
-                tracers = [CustomVJPPrimal(x, p) for x, p in
-                           zip(tracers, perturbed, strict=False)]
-            args: list[Any] = list(tree_unflatten(tree, tracers))
-            for i, x in sorted(zip(custom.nondiff_argnums, static, strict=True)):
-                args.insert(i, x)
-            made = custom.fwd(*args)  # type: ignore[misc]
-            if not isinstance(made, (tuple, list)) or len(made) != 2:
-                raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair "
-                                f"(value, residuals), got {made}.")
-            outs, out_tree = tree_flatten(made[0])
-            if out_tree != flat.out_tree:
-                raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair "
-                                "whose first element has the structure of the function's result "
-                                f"{flat.out_tree}, got {out_tree}.")
-            residuals, held["tree"] = tree_flatten(made[1])
-            held["plain"] = {i: x for i, x in enumerate(residuals) if type(x) in (bool, int)}
-            return [*outs, *residuals]
-
-        traced = trace_call(call, own, name=f"{name}_fwd", kind="custom_vjp fwd rule", staging=True,
-                            inputs=rule.inputs(0), origins=[rule] * n_own)
-        made = order_params(traced, rule, n_own, types[n_own:], n_body, f"{name}.fwd")
-        n_out = len(flat.function.returns)
-        weaks = traced.function.weak_returns[n_out:]
-        made = with_saved(made, n_body, rule)
-        flags = tuple([p for p, t in zip(perturbed, types[:n_own], strict=False) if t.is_inexact])
-        saved = None if rule.known is None else [
-            concrete.Later(traced.trace, v) for v in traced.function.returns[n_out:]]
-        origins = None if traced.trace.following is None else [
-            Tracer(traced.trace, v, False) for v in traced.function.returns[n_out:]]
-        residual_trees[made.return_types[n_out:], flags] = (
-            held["tree"], weaks, saved, held["plain"], origins)
-        return made
-
-    def backward(residual_types: tuple, ct_types: tuple, perturbed: tuple = (), live: tuple = ()
-                 ) -> Function:
-        if (residual_types, perturbed) not in residual_trees:
-            raise UnexpectedTracerError(f"the bwd rule of {name} cannot be traced before its fwd "
-                                        "rule")
-        residual_tree, weaks, saved, plain, origins = residual_trees[residual_types, perturbed]
-        n = len(weaks)
-        of_residuals = zip(residual_types[:n], weaks, strict=True)
-
-        def call(tracers: list) -> Any:
-            residuals = tree_unflatten(
-                residual_tree, [plain.get(i, x) for i, x in enumerate(tracers[:n])])
-            cts = [x if t.is_inexact else np.zeros(t.shape, float0)
-                   for x, t in zip(tracers[n:], ct_types, strict=True)]
-            cts = [x if a else zero(t) for x, t, a in zip(
-                cts, ct_types, live or (True,) * len(cts), strict=True)]
-            made = custom.bwd(*static, residuals, tree_unflatten(flat.out_tree, cts))  # type: ignore[misc]
-            return check_bwd_result(name, made, tree, kinds)
-
-        inputs = None if saved is None else [*saved, *[None] * len(ct_types)]
-        traced = trace_call(call, [*of_residuals, *[(t, False) for t in ct_types]],
-                            name=f"{name}_bwd", kind="custom_vjp bwd rule",
-                            staging=True, inputs=inputs, origins=None if origins is None else [
-                                *origins, *[ResultOf(rule, i) for i in range(len(ct_types))]])
-        return back_params(traced, rule, n, f"{name}.bwd")
-
-    def both() -> Function:
-        """One Function that stands for fwd and bwd together, for fingerprints."""
-        types = flat.function.param_types
-        types = (*types, *[x.value.type for x in rule.captures])
-        n_out = len(flat.function.returns)
-        out_types = flat.function.return_types
-        every: tuple = ()
-        if custom.symbolic_zeros:
-            every = (tuple([t.is_inexact for t in types[:n_own]]),)
-        ahead = rule.function(Request("fwd", types, *every))
-        if custom.symbolic_zeros:
-            every = ((True,) * sum(every[0]), tuple([t.is_inexact for t in out_types]))
-        back = rule.function(Request("bwd", ahead.return_types[n_out:],
-                                     ahead.return_types[:n_out], *every))
-        if len(back.params) != len(ahead.returns):
-            return back                          # bwd captures: both are traced again, to save that
-        b = Builder(name)
-        made = b.inline(ahead, [b.param(v.type) for v in ahead.params])
-        cts = [b.param(v.type) for v in ahead.returns[:n_out]]
-        return b.close((*made, *b.inline(back, (*made[n_out:], *cts))))
-
-    rule = Rule(name, n_own, {"fwd": forward, "bwd": backward, "both": both}, Request("both"),
-                id(custom), flat.function.param_types)
-    zero = zero_tangent
-    if custom.symbolic_zeros:
-        zero = mark_symbolic(rule, custom, static)
-    return rule
+def check_fwd_result(name: str, made: Any, flat: Flat) -> tuple[list, Any]:
+    """The flat results, and the tree of residuals. Raises: TypeError."""
+    if not isinstance(made, (tuple, list)) or len(made) != 2:
+        raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair "
+                        f"(value, residuals), got {made}.")
+    outs, out_tree = tree_flatten(made[0])
+    if out_tree != flat.out_tree:
+        raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair "
+                        "whose first element has the structure of the function's result "
+                        f"{flat.out_tree}, got {out_tree}.")
+    return outs, made[1]
 
 
 def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:
@@ -245,11 +251,11 @@ def _cotangents(tree: Any, made: Any) -> list:
     return [leaves[i] for i in spread]
 
 
-def with_saved(function: Function, n_body: int, rule: Rule) -> Function:
+def with_saved(function: Function, rule: Rule) -> Function:
     """A forward rule that also returns the captures that the backward rule reads."""
     if not rule.saved:
         return function
-    held = [function.params[n_body + i] for i in rule.saved]
+    held = [function.params[len(rule.types) + i] for i in rule.saved]
     weaks = function.weak_returns or (False,) * len(function.returns)
     return function.replace(returns=[*function.returns, *held], weak_returns=(
         *weaks, *[rule.captures[i].weak for i in rule.saved]))

@@ -15,61 +15,38 @@ from ..tracing.trace import state
 from ..tree_util import tree_flatten, tree_unflatten
 from .closing import told_apart
 from .custom_rules import Rule, Ruled, order_params
-from .flat import Arguments, Flat, kind_of, name_of, trace_call
+from .flat import Flat, kind_of, name_of, trace_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class custom_vmap(Ruled[P, R]):
-    """A function with its own rule for batches.
-
-    Args:
-      fun: a function of arrays and trees, without keyword-only parameters.
-    Raises: AttributeError at a call where no rule was set; TypeError, ValueError under `vmap` where
-      the result of the rule does not fit that of `fun`.
-
-    `def_vmap(rule)` sets the rule: `rule(axis_size, in_batched, *args) -> (out, out_batched)`.
-    Batched leaves of `args` have the batch axis in front. `in_batched` has the structure of `args`
-    with bools for leaves, `out_batched` that of `out`. Derivatives of a batch are those of the
-    rule, in both modes, also where the derivative is taken before the batch is made. The rule must
-    do the same whenever it is called with the same arguments.
-
-    >>> @xfront.custom_batching.custom_vmap
-    ... def f(x): return jnp.sin(x)
-    >>> @f.def_vmap
-    ... def f_batch(axis_size, in_batched, x): return jnp.sin(x) + 1, in_batched[0]
-    """
-
-    definition = ops.custom_vmap
-    no_rule = "No batching rule defined for custom_vmap function {} using def_vmap."
-    vmap_rule: Callable[..., Any] | None = None
-
-    def __init__(self, fun: Callable[P, R]) -> None:
-        super().__init__(fun)
-
-    def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the rule and return it, so that this method can be a decorator."""
-        self.vmap_rule = vmap_rule
-        return vmap_rule
-
-    @property
-    def python(self) -> tuple:
-        """The functions of the rule."""
-        return (self.vmap_rule,)
-
-    def deferred(self, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
-        """The Deferred of one call."""
-        return batch_rule(self, name, static, given, flat)
 
 
 class BatchRule(Rule):
     """The Deferred of a custom_vmap. Its fingerprint is that of its Python, because the rule may do
     anything with the size of the batch."""
 
-    def __init__(self, custom: custom_vmap, *args: Any) -> None:
-        super().__init__(*args)
-        self.custom = custom
+    def request(self) -> Request:
+        """Nothing: its Functions depend on batches, which are not known before."""
+        return Request("batch")
+
+    def batch(self, types: tuple[TensorType, ...], flags: tuple[bool, ...], size: int) -> Function:
+        """The results over a batch, with a batch axis in front where the rule says so."""
+        n_own = self.n_own
+        if any(flags[n_own:]):
+            raise TypeError(f"custom_vmap function {self.name} closes over a batched value, which "
+                            "its rule cannot see; pass the value as an argument")
+        own = [(t, w) for t, (_, w) in zip(types, self.kinds, strict=False)]
+        rule = self.custom.vmap_rule
+        rule_name = name_of(rule)
+
+        def call(tracers: list) -> Any:
+            made = rule(size, list(tree_unflatten(self.tree, list(flags[:n_own]))),
+                        *tree_unflatten(self.tree, tracers))
+            return _checked(rule_name, made, self.flat, size)
+
+        traced = trace_call(call, own, name=f"{self.name}_batch", kind="custom_vmap rule",
+                            staging=True)
+        return order_params(traced, self, types[n_own:], rule_name)
 
     def fingerprint(self) -> bytes:
         """The fingerprint of its Python functions and of the values that they hold."""
@@ -106,30 +83,42 @@ def with_batch(types: Sequence[TensorType], batched: Sequence[bool], size: int
                   for t, b in zip(types, batched, strict=False)])
 
 
-def batch_rule(custom: custom_vmap, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
-    """The Deferred of a call."""
-    tree, kinds = given.tree, given.kinds
-    n_own, n_body = len(kinds), len(kinds) + len(flat.captures)
-    rule_name = name_of(custom.vmap_rule)
+class custom_vmap(Ruled[P, R]):
+    """A function with its own rule for batches.
 
-    def trace(types: tuple[TensorType, ...], flags: tuple[bool, ...], size: int) -> Function:
-        if any(flags[n_own:]):
-            raise TypeError(f"custom_vmap function {name} closes over a batched value, which its "
-                            "rule cannot see; pass the value as an argument")
-        own = [(t, w) for t, (_, w) in zip(types, kinds, strict=False)]
+    Args:
+      fun: a function of arrays and trees, without keyword-only parameters.
+    Raises: AttributeError at a call where no rule was set; TypeError, ValueError under `vmap` where
+      the result of the rule does not fit that of `fun`.
 
-        def call(tracers: list) -> Any:
-            made = custom.vmap_rule(  # type: ignore[misc]
-                size, list(tree_unflatten(tree, list(flags[:n_own]))),
-                *tree_unflatten(tree, tracers))
-            return _checked(rule_name, made, flat, size)
+    `def_vmap(rule)` sets the rule: `rule(axis_size, in_batched, *args) -> (out, out_batched)`.
+    Batched leaves of `args` have the batch axis in front. `in_batched` has the structure of `args`
+    with bools for leaves, `out_batched` that of `out`. Derivatives of a batch are those of the
+    rule, in both modes, also where the derivative is taken before the batch is made. The rule must
+    do the same whenever it is called with the same arguments.
 
-        traced = trace_call(call, own, name=f"{name}_batch", kind="custom_vmap rule", staging=True)
-        return order_params(traced, rule, n_own, types[n_own:], n_body, rule_name)
+    >>> @xfront.custom_batching.custom_vmap
+    ... def f(x): return jnp.sin(x)
+    >>> @f.def_vmap
+    ... def f_batch(axis_size, in_batched, x): return jnp.sin(x) + 1, in_batched[0]
+    """
 
-    types = flat.function.param_types
-    rule = BatchRule(custom, name, n_own, {"batch": trace}, Request("batch"), id(custom), types)
-    return rule
+    definition, rule = ops.custom_vmap, BatchRule
+    no_rule = "No batching rule defined for custom_vmap function {} using def_vmap."
+    vmap_rule: Callable[..., Any] | None = None
+
+    def __init__(self, fun: Callable[P, R]) -> None:
+        super().__init__(fun)
+
+    def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Set the rule and return it, so that this method can be a decorator."""
+        self.vmap_rule = vmap_rule
+        return vmap_rule
+
+    @property
+    def python(self) -> tuple:
+        """The functions of the rule."""
+        return (self.vmap_rule,)
 
 
 def _checked(rule: str, made: Any, flat: Flat, size: int) -> list:
@@ -158,4 +147,4 @@ def _checked(rule: str, made: Any, flat: Flat, size: int) -> list:
     return leaves
 
 
-__all__ = ["batch_rule", "custom_vmap"]
+__all__ = ["custom_vmap"]
