@@ -226,7 +226,7 @@ def deserialize(blob: bytes, *, name: str = "main", devices: Sequence[Any] | Non
     devices = _devices(devices, partition)
     overrides = normalize_options(options)
     compat.meet(requirements)
-    loaded = load_serialized(blob, devices[0].client, devices, overrides, partition)
+    loaded = load_serialized(blob, devices, overrides, partition)
     return Executable(loaded, name, devices, overrides, partition, requirements, lambda: blob)
 
 
@@ -253,7 +253,7 @@ def _from_disk(key: str, devices: Sequence[Any], overrides: Any, partition: Part
         requirements = [str(r) for r in header["requirements"]]
         if not compat.meet(requirements):
             return None
-        loaded = load_serialized(blob, devices[0].client, devices, overrides, partition)
+        loaded = load_serialized(blob, devices, overrides, partition)
         return Executable(loaded, str(header["name"]), devices, overrides, partition, requirements,
                           partial(_bytes_on_disk, key))
     except (KeyError, TypeError, compat.RuntimeFailure):
@@ -273,14 +273,12 @@ def _compile(built: Built, name: str, devices: Sequence[Any], overrides: Any,
     from .compile import compile_module
     from .executable import DescribedExecutable, Executable, HostCallExecutable, host_calls
 
-    if is_described(devices[0]):
-        loaded = compile_module(built, devices[0].client, devices, overrides, partition, [])
-        return DescribedExecutable(loaded, name, devices, overrides, partition,
-                                   sorted(built.requirements))
-    hosts = host_calls(built.callbacks, callbacks)
-    loaded = compile_module(built, devices[0].client, devices, overrides, partition, hosts)
+    described = is_described(devices[0])
+    hosts = [] if described else host_calls(built.callbacks, callbacks)
+    loaded = compile_module(built, devices, overrides, partition, hosts)
     requirements = sorted(built.requirements)
     if hosts:
         return HostCallExecutable(loaded, name, devices, overrides, partition, requirements,
                                   built.callbacks, hosts)
-    return Executable(loaded, name, devices, overrides, partition, requirements)
+    made = DescribedExecutable if described else Executable
+    return made(loaded, name, devices, overrides, partition, requirements)

@@ -176,7 +176,7 @@ loaded_by: Callable[..., Any] = _loaded
 """Compiles and loads; a place for what is asked before each compilation."""
 
 
-def compile_module(built: Built, client: Any, devices: Sequence[Any], overrides: Options,
+def compile_module(built: Built, devices: Sequence[Any], overrides: Options,
                    partition: Partition, hosts: Sequence[Any]) -> Any:
     """Compile a module for `devices` and load it; for described devices, only compile it.
 
@@ -187,7 +187,7 @@ def compile_module(built: Built, client: Any, devices: Sequence[Any], overrides:
         from .targets import refuse_missing  # only to say what is wrong
 
         refuse_missing(requirements)
-    options = _options(devices, overrides, partition)
+    options, client = _options(devices, overrides, partition), devices[0].client
     if is_described(devices[0]):
         return client.compile(built.module, compat.device_list(devices), options)
     return loaded_by(client, built.module, compat.device_list(devices), options, list(hosts))
@@ -198,8 +198,8 @@ def _options(devices: Sequence[Any], overrides: Options, partition: Partition) -
                                   [d.id for d in devices], overrides)
 
 
-def load_serialized(blob: bytes, client: Any, devices: Sequence[Any], overrides: Options,
-                    partition: Partition) -> Any:
+def load_serialized(blob: bytes, devices: Sequence[Any], overrides: Options, partition: Partition
+                    ) -> Any:
     """Load the bytes of `Executable.serialize`. Raises: JaxRuntimeError where they are not that."""
     options = _options(devices, overrides, partition)
-    return client.deserialize_executable(blob, compat.device_list(devices), options)
+    return devices[0].client.deserialize_executable(blob, compat.device_list(devices), options)

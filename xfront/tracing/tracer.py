@@ -9,15 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from xfront_ir.core import Value
+from xfront_ir.passes.varying import NOWHERE
 
 from ..arrays import binding
 from ..arrays.keys import key_dtype
 
 if TYPE_CHECKING:
     from .trace import Trace
-
-
-_NOWHERE: frozenset[str] = frozenset()
 
 
 class Tracer(binding.Array):  # type: ignore[misc]
@@ -87,7 +85,7 @@ class Tracer(binding.Array):  # type: ignore[misc]
         Raises: NotImplementedError where the axes are not known yet.
         """
         following = self.home.following
-        return _NOWHERE if following is None else following.of(self.value)
+        return NOWHERE if following is None else following.of(self.value)
 
     @property
     def sharding(self) -> NoReturn:

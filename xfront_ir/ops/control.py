@@ -163,7 +163,7 @@ def _varying_call(v: Varying, op: Op, operands: Values) -> Varied:
 
 call = define("call", attrs={"body": BODY, "name": STR}, infer=_infer_call, single=False,
               own_primal=True, jvp=_jvp_call, split=_split_call, transpose=_transpose_call,
-              batch=_batch_call, strong=strong_body("body"), regions=Regions(
+              batch=_batch_call, strong=strong_body, regions=Regions(
                   {"operands": REST}, {"results": REST}, {"body": ALL}, value="body", is_call=True,
                   free=True), varying=_varying_call)
 
@@ -174,7 +174,7 @@ composite = define("composite", attrs={"body": FUNCTION, "name": STR, "attribute
                                        "version": INT},
                    infer=partial(_infer_call, name="composite"), single=False, own_primal=True,
                    jvp=_jvp_call, split=_split_call, transpose=_transpose_call,
-                   batch=_batch_call, strong=strong_body("body"), regions=Regions(
+                   batch=_batch_call, strong=strong_body, regions=Regions(
                        {"operands": REST}, {"results": REST},
                        {"body": Body(("operands",), ("results",))}), varying=like_body,
                    family=__name__)

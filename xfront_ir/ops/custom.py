@@ -395,7 +395,7 @@ def _jvp_custom_jvp(b: Builder, attrs: Attrs, operands: Values, tangents: Tangen
 custom_jvp = define("custom_jvp", attrs={"body": FUNCTION, "rule": DERIVATIVE, "name": STR},
                     infer=infer_body("custom_jvp"), single=False, own_primal=True,
                     jvp=_jvp_custom_jvp, split=_split_custom, batch=_batch_custom,
-                    strong=strong_body("body"), regions=RULED, varying=_varying_custom,
+                    strong=strong_body, regions=RULED, varying=_varying_custom,
                     family=__name__)
 
 
@@ -420,7 +420,7 @@ def _jvp_custom_vjp(b: Builder, attrs: Attrs, operands: Values, tangents: Tangen
 custom_vjp = define("custom_vjp", attrs={"body": FUNCTION, "rule": DERIVATIVE, "name": STR},
                     infer=infer_body("custom_vjp"), single=False, own_primal=True,
                     jvp=_jvp_custom_vjp, split=_split_custom, batch=_batch_custom,
-                    strong=strong_body("body"), regions=RULED, varying=_varying_custom,
+                    strong=strong_body, regions=RULED, varying=_varying_custom,
                     family=__name__)
 
 
@@ -595,7 +595,7 @@ checkpoint = define("checkpoint", attrs={"body": FUNCTION, "policy": optional(PY
                                          "prevent_cse": BOOL},
                     infer=infer_body("checkpoint"), single=False, own_primal=True,
                     jvp=_jvp_checkpoint, split=_split_checkpoint, transpose=_transpose_checkpoint,
-                    batch=_batch_checkpoint, strong=strong_body("body"), regions=Regions(
+                    batch=_batch_checkpoint, strong=strong_body, regions=Regions(
                         {"operands": REST}, {"results": REST}, {"body": ALL}, value="body",
                         free=True), varying=like_body,
                     family=__name__)

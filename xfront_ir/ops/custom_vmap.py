@@ -257,7 +257,7 @@ def _transpose_custom_vmap(b: Builder, op: Op, cotangents: Tangents, known: Tang
 
 
 def _strong_custom_vmap(op: Op, linear: Flags) -> Any:
-    definition, attrs, out = strong_body("body")(op, linear)
+    definition, attrs, out = strong_body(op, linear)
     return definition, {**attrs, "rule": Strong(attrs["rule"], linear)}, out
 
 

@@ -347,7 +347,7 @@ shard_map = define(
     "shard_map", attrs={"mesh": MESH, "axes": NAMES, "in_specs": SPECS, "out_specs": SPECS,
                         "check_vma": BOOL, "body": BODY},
     infer=_infer, single=False, own_primal=True, jvp=_jvp, split=_split, transpose=_transpose,
-    batch=_batch, strong=strong_body("body"), varying=_varying,
+    batch=_batch, strong=strong_body, varying=_varying,
     regions=Regions({"operands": REST}, {"results": REST},
                     {"body": Body(("operands",), (), "operands")}, widened=_widened))
 

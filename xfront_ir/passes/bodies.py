@@ -6,7 +6,7 @@ once however often it is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..analysis import axis_names
@@ -115,14 +115,11 @@ def transpose_to(fn: Function, linear: Flags, active_ct: Flags, active_in: Flags
 
 # --- strong zeros ---------------------------------------------------------------------------
 
-def strong_body(name: str) -> Callable[..., Any]:
-    """The `strong` rule of an op whose body `name` takes its operands and gives its results."""
-    def rule(op: Op, linear: Flags) -> Any:
-        made, flags = strong(forced(op.attrs[name]), linear)
-        same = made is op.attrs[name]
-        return op.definition, op.attrs if same else {**op.attrs, name: made}, flags
-
-    return rule
+def strong_body(op: Op, linear: Flags) -> Any:
+    """The `strong` rule of an op whose body `body` takes its operands and gives its results."""
+    made, flags = strong(forced(op.attrs["body"]), linear)
+    same = made is op.attrs["body"]
+    return op.definition, op.attrs if same else {**op.attrs, "body": made}, flags
 
 
 # --- what depends on what --------------------------------------------------------------------

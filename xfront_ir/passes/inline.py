@@ -72,8 +72,8 @@ def _settled(op: Op) -> Op:
     return Op(op.definition, op.operands, attrs, op.results, op.loc)
 
 
-def inline(fn: Function, small: int = SMALL) -> Function:
-    """The Function with calls inlined whose body occurs once in it or has at most `small` ops.
+def inline(fn: Function) -> Function:
+    """The Function with calls inlined whose body occurs once in it or has at most `SMALL` ops.
 
     Calls inside a body count once, however often the body itself is called.
     """
@@ -93,7 +93,7 @@ def inline(fn: Function, small: int = SMALL) -> Function:
         if not op.definition.is_call:
             return None
         body = _body(op)
-        return body if uses[body] == 1 or len(body.ops) <= small else None
+        return body if uses[body] == 1 or len(body.ops) <= SMALL else None
 
     return _inline(fn, wanted)
 
