@@ -26,6 +26,7 @@ Asking for an absent rule raises an error that names the op, the rule and the fi
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, overload
 
 from .core import Function, Value
@@ -37,7 +38,6 @@ from .errors import (
     MissingRule,
     ShardingTypeError,
 )
-from .regions import Regions
 from .sharding import HOST, MeshAxes, Sharding, Spec
 from .spreading import spread_types
 from .traits import Traits
@@ -273,48 +273,92 @@ class Pending:
 
 # --- definitions ----------------------------------------------------------------------------
 
+@dataclass(slots=True, eq=False, repr=False)
 class OpDef(Generic[R]):
     """Everything that is true of an op; complete once the file that defines it is imported.
 
     Its type parameter is what `emit` returns: `OpDef[Value]`, `OpDef[tuple[Value, ...]]`.
+
+    Args:
+      name: as in text; letters, digits and underscores.
+      infer: type rule; the only rule that refuses.
+      attrs: schema, name to kind, in the order in which they print.
+      jvp: tangent rule, `ZERO`, `LINEAR_OP` or `NONE`.
+      transpose, batch, split: rules as in this file's first lines; `NONE` declares absence.
+      strong: as there; None: the op is its own form with strong zeros.
+      regions: of an op with bodies or groups of operands, what they are.
+      effects: None, True, or a function of the attributes.
+      cost: function of an op giving (flops, bytes), or None for the default from sizes.
+      operands: how many, or None for any number (then `infer` checks).
+      single: whether the op has exactly one result; `emit` then returns it bare.
+      own_primal: whether `jvp` emits the primal itself (ops with bodies, custom rules).
+      mentions_axis: function of the attributes giving the named axes the op reads (collectives).
+      varying: as in this file's first lines; None: results vary over all that an operand does.
+      family: the file where the op is defined; given as a module where that is not `infer`'s.
+      written: as in this file's first lines; None: the op has a lowering.
+      discharge: as there; None: the op takes no reference.
+      apart: not in the registry: the op belongs to this process, its text is not parsed, and others
+        may have its name.
     """
 
-    __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "discharge", "effects", "family",
-                 "has_bodies", "has_floats", "has_numbers", "holds_mesh", "holds_python", "infer",
-                 "is_call", "jvp", "memo", "mentions_axis", "n_operands", "name", "own_primal",
-                 "regions", "room", "single", "split", "spread", "strong", "traits", "transpose",
-                 "varying", "work", "written")
-
     name: str
-    alike: dict[TensorType, TensorType]     # what `of_alike` gave, by the type of the operands
-    attrs: Mapping[str, AttrKind]
     infer: Infer
-    jvp: Any                           # this, `transpose` and `batch`: a rule, a Marker or None
-    transpose: Any
-    batch: Any
-    split: Split | None
-    strong: Strong | None
-    discharge: Discharge | None
-    varying: VaryingRule | None
-    written: Callable[[Op], Function | None] | None
-    effects: bool | Callable[[Attrs], bool] | None
-    cost: Callable[[Op], tuple[int, int]] | None
-    mentions_axis: Callable[[Attrs], Collection[str]] | None
-    memo: dict[Any, Any]               # what `infer` gave, by types and attributes
-    n_operands: int | None
-    single: bool
-    has_bodies: bool
-    holds_mesh: bool                   # an attribute names a mesh, which may have devices
-    holds_python: bool                 # bodies or Python, which a memo must not keep alive
-    has_numbers: bool                  # some attribute may be a number: 2 and 2.0 differ
-    has_floats: bool                   # some attribute may be a float: 0.0 and -0.0 differ
-    body_attrs: tuple[str, ...]
-    is_call: bool                      # its body's ops may replace it at any time
-    regions: Any                       # Regions, of ops with bodies or with groups of operands
-    room: str                          # the name of its family's files; "" where it has none
-    spread: Any                        # set by `spreads` in spreading.py
-    traits: Traits                     # set by `mark` in traits.py
-    work: int                          # how many operations the op takes per element
+    attrs: Mapping[str, AttrKind] = field(default_factory=dict[str, AttrKind])
+    jvp: Any = None
+    transpose: Any = None
+    batch: Any = None
+    split: Split | None = None
+    strong: Strong | None = None
+    regions: Any = None
+    effects: bool | Callable[[Attrs], bool] | None = None
+    cost: Callable[[Op], tuple[int, int]] | None = None
+    operands: InitVar[int | None] = None
+    single: bool = True
+    own_primal: bool = False
+    mentions_axis: Callable[[Attrs], Collection[str]] | None = None
+    varying: VaryingRule | None = None
+    family: str = ""
+    written: Callable[[Op], Function | None] | None = None
+    discharge: Discharge | None = None
+    apart: bool = False
+    spread: Any = field(init=False, default=None)       # set by `spreads` in spreading.py
+    traits: Traits = field(init=False, default=frozenset())          # set by `mark` in traits.py
+    work: int = field(init=False, default=1)            # how many operations it takes per element
+    memo: dict[Any, Any] = field(init=False, default_factory=dict[Any, Any])
+    """What `infer` gave, by types and attributes."""
+    alike: dict[TensorType, TensorType] = field(
+        init=False, default_factory=dict[TensorType, TensorType])
+    """What `of_alike` gave, by the type of the operands."""
+    n_operands: int | None = field(init=False)
+    body_attrs: tuple[str, ...] = field(init=False)
+    has_bodies: bool = field(init=False)
+    is_call: bool = field(init=False)          # its body's ops may replace it at any time
+    holds_mesh: bool = field(init=False)       # an attribute names a mesh, which may have devices
+    holds_python: bool = field(init=False)     # bodies or Python, which a memo must not keep alive
+    has_numbers: bool = field(init=False)      # some attribute may be a number: 2 and 2.0 differ
+    has_floats: bool = field(init=False)       # some may be a float: 0.0 and -0.0 differ
+    room: str = field(init=False)              # the name of its family's files, or ""
+
+    def __post_init__(self, operands: int | None) -> None:
+        """Raises: IRValueError where regions are missing."""
+        self.n_operands = operands
+        kinds = {key: kind.text for key, kind in self.attrs.items()}
+        held, regions = {*kinds.values()}, self.regions
+        self.body_attrs = tuple([k for k, text in kinds.items()
+                                 if text in ("function", "functions", "body")])
+        self.has_bodies = bool(self.body_attrs)
+        if {*self.body_attrs} != {*(() if regions is None else regions.bodies)}:
+            raise IRValueError(f"op {self.name!r} does not declare the regions of "
+                               f"{self.body_attrs}")
+        self.is_call = regions is not None and regions.is_call
+        self.holds_python = self.has_bodies or not held.isdisjoint(("python", "slot"))
+        self.holds_mesh = not held.isdisjoint(("mesh", "sharding"))
+        self.has_numbers = not held.isdisjoint(("int", "float", "bool", "tree", "python"))
+        self.has_floats = not held.isdisjoint(("float", "python"))
+        module = self.family or getattr(self.infer, "__module__", "?")
+        self.family = module.replace(".", "/") + ".py"
+        package, _, room = module.rpartition(".")
+        self.room = room if package.endswith("xfront_ir.ops") else ""
 
     def __repr__(self) -> str:
         return self.name
@@ -374,67 +418,14 @@ def define(name: str, *, single: Literal[True] = True, **rules: Unpack[Rules]
            ) -> OpDef[Value]: ...
 
 
-def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = None,
-           jvp: Any = None, transpose: Any = None, batch: Any = None, split: Any = None,
-           strong: Any = None, regions: Regions | None = None, effects: Any = None,
-           cost: Any = None, operands: int | None = None, single: bool = True,
-           own_primal: bool = False, mentions_axis: Any = None, varying: Any = None,
-           family: str | None = None, written: Any = None,
-           discharge: Any = None, apart: bool = False) -> OpDef[Any]:
-    """Define an op and enter it in the registry.
+def define(name: str, **rules: Any) -> OpDef[Any]:
+    """Define an op by the arguments of `OpDef`, and enter it in the registry.
 
-    Args:
-      name: as in text; letters, digits and underscores.
-      infer: type rule; the only rule that refuses.
-      attrs: schema, name to kind, in the order in which they print.
-      jvp: tangent rule, `ZERO`, `LINEAR_OP` or `NONE`.
-      strong: as in this file's first lines; None: the op is its own form with strong zeros.
-      regions: of an op with bodies, the groups of its operands and which parameters they feed.
-      transpose, batch, split: rules as in this file's first lines; `NONE` declares absence.
-      effects: None, True, or a function of the attributes.
-      cost: function of an op giving (flops, bytes), or None for the default from sizes.
-      operands: how many, or None for any number (then `infer` checks).
-      single: whether the op has exactly one result; `emit` then returns it bare.
-      own_primal: whether `jvp` emits the primal itself (ops with bodies, custom rules).
-      mentions_axis: function of the attributes giving the named axes the op reads (collectives).
-      varying: as in this file's first lines; None: results vary over all that an operand does.
-      family: module where the op is defined, where that is not the module of `infer`.
-      written: as in this file's first lines; None: the op has a lowering.
-      discharge: as there; None: the op takes no reference.
-      apart: not in the registry: the op belongs to this process, its text is not parsed, and others
-        may have its name.
     Raises: IRValueError where the name is taken, or regions are missing.
     """
-    if name in REGISTRY and not apart:
+    made: OpDef[Any] = OpDef(name, **rules)
+    if not made.apart and REGISTRY.setdefault(name, made) is not made:
         raise IRValueError(f"op {name!r} is defined twice")
-    made: OpDef[Any] = OpDef()
-    made.name, made.infer, made.attrs = name, infer, dict(attrs or {})
-    made.jvp, made.transpose, made.batch, made.split = jvp, transpose, batch, split
-    made.strong, made.regions, made.written = strong, regions, written
-    made.discharge = discharge
-    made.effects, made.cost, made.n_operands = effects, cost, operands
-    made.single, made.own_primal, made.mentions_axis = single, own_primal, mentions_axis
-    made.varying, made.spread = varying, None
-    made.body_attrs = tuple(key for key, kind in made.attrs.items()
-                            if kind.text in ("function", "functions", "body"))
-    made.has_bodies = bool(made.body_attrs)
-    if set(made.body_attrs) != set(regions.bodies if regions is not None else ()):
-        raise IRValueError(f"op {name!r} does not declare the regions of {made.body_attrs}")
-    made.is_call = regions is not None and regions.is_call
-    made.holds_python = made.has_bodies or any(kind.text in ("python", "slot")
-                                               for kind in made.attrs.values())
-    made.holds_mesh = any(kind.text in ("mesh", "sharding") for kind in made.attrs.values())
-    made.has_numbers = any(kind.text in ("int", "float", "bool", "tree", "python")
-                           for kind in made.attrs.values())
-    made.has_floats = any(kind.text in ("float", "python") for kind in made.attrs.values())
-    module = family or getattr(infer, "__module__", "?")
-    made.family = module.replace(".", "/") + ".py"
-    package, _, room = module.rpartition(".")
-    made.room = room if package.endswith("xfront_ir.ops") else ""
-    made.memo, made.alike = {}, {}
-    made.traits, made.work = frozenset(), 1
-    if not apart:
-        REGISTRY[name] = made
     return made
 
 

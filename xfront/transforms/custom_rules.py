@@ -40,6 +40,7 @@ from ..tree_util import tree_unflatten
 from .closing import arranged, closes_over_tracer, closes_over_value, told_apart
 from .flat import Arguments, Flat, as_operand, fill, name_of
 from .pickling import name_in_module
+from .symbolic import SymbolicZero, zero_aval
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -101,11 +102,7 @@ class Rule:
     def zero(self, t: TensorType) -> Any:
         """The zero that Python gets for a tangent or cotangent of type t that is known to be zero.
         """
-        if not self.symbolic_zeros:
-            return zero_tangent(t)
-        from .symbolic import SymbolicZero, zero_aval  # where a rule asks for them
-
-        return SymbolicZero(zero_aval(t))
+        return SymbolicZero(zero_aval(t)) if self.symbolic_zeros else zero_tangent(t)
 
     def inputs(self, n_more: int) -> list[Any] | None:
         """The values that Python may read: own operands, and None for each of `n_more` tangents or
@@ -376,7 +373,7 @@ def with_params(function: Function, types: Sequence[TensorType]) -> Function:
 
 def is_zero(x: Any) -> bool:
     """Whether a tangent or cotangent is known to be zero."""
-    return type(x).__name__ == "SymbolicZero" or getattr(x, "dtype", None) == float0
+    return type(x) is SymbolicZero or getattr(x, "dtype", None) == float0
 
 
 def kinds_like(types: Sequence[TensorType], kinds: Sequence[tuple[TensorType, bool]]) -> list:

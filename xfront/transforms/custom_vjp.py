@@ -38,6 +38,7 @@ from .custom_rules import (
     zero_tangent,
 )
 from .flat import Arguments, Flat, as_operand, kind_of, name_of, trace_call, typed
+from .symbolic import CustomVJPPrimal
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,8 +62,6 @@ class VjpRule(Rule):
 
         def call(tracers: list) -> Any:
             if self.symbolic_zeros:
-                from .symbolic import CustomVJPPrimal
-
                 tracers = [CustomVJPPrimal(x, p) for x, p in
                            zip(tracers, perturbed, strict=False)]
             args: list[Any] = list(tree_unflatten(self.tree, tracers))

@@ -33,10 +33,6 @@ from .vmappable import RULES, Apart, Results, holds_vmappable, is_spec
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_NOT_MAPPED: Any = object()
-"""Stands for None in trees of axes, because None is not a leaf of a tree."""
-
-
 def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
     """An axis (or None) for each leaf of `tree`. Raises: ValueError, TypeError."""
     if axes is None or type(axes) is int:
@@ -44,10 +40,8 @@ def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
     if type(axes) is tuple is type(tree) and len(axes) == len(tree) and all(
             [a is None or type(a) is int for a in axes]):
         return [a for a, part in zip(axes, tree, strict=True) for _ in tree_flatten(part)[0]]
-    leaves, structure = tree_flatten(axes, is_leaf=lambda x: x is None or is_spec(x))
-    marked = tree_unflatten(structure, [_NOT_MAPPED if a is None else a for a in leaves])
     try:
-        flat = broadcast_prefix(marked, tree)
+        flat = broadcast_prefix(axes, tree, is_leaf=lambda x: x is None or is_spec(x))
     except ValueError:
         from ..tree_errors import first_difference, skeleton  # an error's costs
 
@@ -57,10 +51,10 @@ def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
                          f"value, got specification {axes!r} for {name}, whose value has the "
                          f"structure {structure}; {where}") from None
     for a in flat:
-        if a is not _NOT_MAPPED and not hasattr(a, "__index__"):
+        if a is not None and not hasattr(a, "__index__"):
             raise TypeError(f"vmap {what} of {name}: an array has an int or None for its axis, got "
                             f"{a!r}")
-    return [None if a is _NOT_MAPPED else int(a) for a in flat]
+    return [None if a is None else int(a) for a in flat]
 
 
 def _ask_nodes(tree: Any, axes: Sequence[int | None]) -> None:

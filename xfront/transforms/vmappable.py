@@ -169,19 +169,12 @@ def _check_spec(x: Any, spec: Any, what: str, name: str) -> None:
                         f"{wanted.__name__} or None, got {spec!r}")
 
 
-_UNMAPPED: Any = object()
-"""Stands for None, which is no leaf of a tree."""
-
-
 def _specs_of(axes: Any, tree: Any, what: str, name: str) -> list[Any]:
-    leaves, structure = tree_flatten(axes, is_leaf=lambda x: x is None or is_spec(x))
-    marked = tree_unflatten(structure, [_UNMAPPED if a is None else a for a in leaves])
     full = tree_unflatten(tree, [0] * tree.num_leaves)
     try:
-        flat = broadcast_prefix(marked, full, is_leaf=is_spec)
+        return broadcast_prefix(axes, full, is_leaf=lambda x: x is None or is_spec(x))
     except ValueError:
         raise ValueError(f"vmap {what} specification must be a tree prefix of the corresponding "
                          f"value, in which a value of a registered type is a leaf, got {axes!r} "
                          f"for {name}, whose value has the structure {tree_structure(full)}"
                          ) from None
-    return [None if a is _UNMAPPED else a for a in flat]

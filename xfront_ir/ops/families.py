@@ -206,9 +206,9 @@ def elementwise(name: str, *partials: Partial | None, allowed: Callable[[DType],
     Without partials and `jvp` the derivative is zero."""
     count = operands if operands is not None else max(1, len(partials))
     rule = jvp if jvp is not None else partials_jvp(*partials) if any(partials) else ZERO
-    return define(name, infer=same(name, allowed, wanted, result), attrs=attrs, operands=count,
-                  jvp=rule, transpose=transpose, batch=batch_elementwise, cost=cost, strong=strong,
-                  family=family or defining_module())
+    return define(name, infer=same(name, allowed, wanted, result), attrs=attrs or {},
+                  operands=count, jvp=rule, transpose=transpose, batch=batch_elementwise,
+                  cost=cost, strong=strong, family=family or defining_module())
 
 
 def defining_module(depth: int = 2) -> str:

@@ -31,6 +31,7 @@ from ..ops.indexing import concatenate, dynamic_slice, dynamic_update_slice
 from ..ops.reduce import reduce_and, reduce_min
 from ..ops.refs import get, new_ref, swap
 from ..ops.shape import broadcast_in_dim, iota, reshape
+from ..ops.shard_map import shard_map
 from ..regions import add, with_bodies
 from ..sharding import replicated
 from ..types import TensorType, tensor
@@ -120,7 +121,7 @@ class _Walk:
         """The op, with the references that its bodies write as operands. An op with a custom rule
         stays beside a call of its body that writes them. Bodies of other ops are left alone."""
         definition = op.definition
-        ruled, parted = has_rule(op), "mesh" in definition.attrs and definition.has_bodies
+        ruled, parted = has_rule(op), definition is shard_map
         if not (ruled or parted or definition.has_bodies and definition.discharge is not None):
             return [op]
         made = [self.body(body) for body in bodies_of(op)]

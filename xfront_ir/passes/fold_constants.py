@@ -128,29 +128,16 @@ def _is(known: dict[Value, Op], v: Value, wanted: float, *, negative: bool = Fal
         not v.type.is_inexact or bool(np.signbit(found)) == negative)
 
 
-def _mul(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
+def _neutral(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
+    """The operand beside one that is neutral."""
     x, y = operands
     if x.type.dtype.is_complex:                  # (inf + 0i) * 1 is not itself
         return None
-    return x if _is(known, y, 1) else y if _is(known, x, 1) else None
-
-
-def _div(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
-    x, y = operands
-    return x if not x.type.dtype.is_complex and _is(known, y, 1) else None
-
-
-def _add(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
-    x, y = operands                              # x + -0.0 is x; 0.0 + -0.0 is not -0.0
-    if x.type.dtype.is_complex:
-        return None
-    return (x if _is(known, y, 0, negative=x.type.is_inexact)
-            else y if _is(known, x, 0, negative=x.type.is_inexact) else None)
-
-
-def _sub(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
-    x, y = operands
-    return x if not x.type.dtype.is_complex and _is(known, y, 0) else None
+    number, on_both_sides = _NEUTRAL[op.definition]
+    negative = op.definition is add and x.type.is_inexact      # 0.0 + -0.0 is not -0.0
+    if _is(known, y, number, negative=negative):
+        return x
+    return y if on_both_sides and _is(known, x, number, negative=negative) else None
 
 
 def _neg(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
@@ -190,11 +177,15 @@ def _operand(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Val
     return operands[0]
 
 
+_NEUTRAL = {mul: (1, True), div: (1, False), add: (0, True), sub: (0, False)}
+"""The neutral number of an op, and whether it is neutral on both sides. For floats, add has -0.0.
+"""
+
 _IDENTITIES: dict[OpDef, Rule] = {
-    mul: _mul, div: _div, add: _add, sub: _sub, neg: _neg, transpose: _transpose, select: _select,
+    **dict.fromkeys(_NEUTRAL, _neutral), neg: _neg, transpose: _transpose, select: _select,
     stop_gradient: _operand, idle: _operand,
     **{definition: _same_type for definition in (broadcast_in_dim, reshape, convert)}}
-_OF_KNOWN = frozenset((mul, div, add, sub, neg))
+_OF_KNOWN = frozenset((*_NEUTRAL, neg))
 """Ops whose identities need one operand to be known."""
 _LOOKED_AT = frozenset((neg, transpose))
 _FOLDED = frozenset((EXACT, REARRANGES))
