@@ -8,7 +8,7 @@ None. `known` of a transpose rule holds values and LINEAR.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Required, TypedDict
+from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 if TYPE_CHECKING:
     from .builder import Builder, SplitBuilder
@@ -34,64 +34,24 @@ Discharged = tuple[Values, Mapping[int, "Value"]]
 WithTangents = tuple[Values, NewTangents]
 
 
-class Infer(Protocol):
-    """A type rule. Raises: IRTypeError."""
-
-    def __call__(self, types: Types, attrs: Attrs, /) -> Types: ...
-
-
-class Jvp(Protocol):
-    """A tangent rule: the tangents of the results of an op that was just emitted."""
-
-    def __call__(self, b: Builder, op: Op, tangents: Tangents, /) -> NewTangents: ...
-
-
-class OwnPrimal(Protocol):
-    """A tangent rule that emits the op too: results and their tangents."""
-
-    def __call__(self, b: Builder, attrs: dict[str, Any], operands: Values, tangents: Tangents, /
-                 ) -> WithTangents: ...
-
-
-class Transpose(Protocol):
-    """A transpose rule: the cotangents of the operands."""
-
-    def __call__(self, b: Builder, op: Op, cotangents: Tangents, known: Sequence[Any], /
-                 ) -> NewTangents: ...
-
-
-class Batch(Protocol):
-    """A batching rule: the results for a batch, and the positions of their batch axes."""
-
-    def __call__(self, b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis, /
-                 ) -> Batched: ...
-
-
-class Split(Protocol):
-    """A rule by which linearize divides an op with bodies: the results."""
-
-    def __call__(self, b: SplitBuilder, attrs: dict[str, Any], operands: Values,
-                 linear: tuple[bool, ...], /) -> Iterable[Value]: ...
-
-
-class Strong(Protocol):
-    """The op's form with strong zeros, its attributes, and which results depend on linear operands.
-    """
-
-    def __call__(self, op: Op, linear: tuple[bool, ...], /
-                 ) -> tuple[OpDef, dict[str, Any], Sequence[bool]]: ...
-
-
-class Discharge(Protocol):
-    """A discharge rule: values in place of the results, and new contents of operand references."""
-
-    def __call__(self, b: Builder, op: Op, operands: Values, /) -> Discharged: ...
-
-
-class VaryingRule(Protocol):
-    """The results, and over which axes each varies."""
-
-    def __call__(self, v: Varying, op: Op, operands: Values, /) -> Varied: ...
+Infer = Callable[[Types, Attrs], Types]
+"""A type rule. Raises: IRTypeError."""
+Jvp = Callable[["Builder", "Op", Tangents], NewTangents]
+"""A tangent rule: the tangents of the results of an op that was just emitted."""
+OwnPrimal = Callable[["Builder", dict[str, Any], Values, Tangents], WithTangents]
+"""A tangent rule that emits the op too: results and their tangents."""
+Transpose = Callable[["Builder", "Op", Tangents, Sequence[Any]], NewTangents]
+"""A transpose rule: the cotangents of the operands."""
+Batch = Callable[["Builder", "Op", Values, Positions, Axis], Batched]
+"""A batching rule: the results for a batch, and the positions of their batch axes."""
+Split = Callable[["SplitBuilder", dict[str, Any], Values, tuple[bool, ...]], Iterable["Value"]]
+"""A rule by which linearize divides an op with bodies: the results."""
+Strong = Callable[["Op", tuple[bool, ...]], tuple["OpDef", dict[str, Any], Sequence[bool]]]
+"""The op's form with strong zeros, its attributes, and which results depend on linear operands."""
+Discharge = Callable[["Builder", "Op", Values], Discharged]
+"""A discharge rule: values in place of the results, and new contents of operand references."""
+VaryingRule = Callable[["Varying", "Op", Values], Varied]
+"""The results, and over which axes each varies."""
 
 
 class Rules(TypedDict, total=False):

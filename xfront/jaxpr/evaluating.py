@@ -7,11 +7,10 @@ from typing import Any
 
 from xfront_ir.core import Function
 
-from ..errors import UnexpectedTracerError
 from ..structs import struct_kind
 from ..tracing.trace import trace_function
 from ..tracing.tracer import Tracer
-from ..transforms.closing import arranged
+from ..transforms.closing import with_constants
 from .atoms import Literal
 from .views import ClosedJaxpr, Jaxpr, each_jaxpr
 
@@ -86,21 +85,7 @@ def traced(program: Jaxpr | ClosedJaxpr) -> Function:
 
     made = trace_function(run, [t for t, _ in kinds], [w for _, w in kinds],
                           name=jaxpr.debug_info.func_name, kind="eval_jaxpr", staging=True)
-    return with_constants(made, len(kinds), "jaxpr")
-
-
-def with_constants(traced: Any, n_own: int, rule: str) -> Function:
-    """The Function of a closed trace with its captured arrays as literals.
-
-    Raises: UnexpectedTracerError where it captured a tracer.
-    """
-    for x in traced.captures:
-        if type(x) is Tracer:
-            raise UnexpectedTracerError(
-                f"{rule} uses a tracer of type {x.value.type} that was not passed to its function; "
-                "pass the value to the function as an argument")
-    return arranged(traced.function, traced.captures, n_own, (), {}) if traced.captures else (
-        traced.function)
+    return with_constants(made, len(kinds), "jaxpr")  # type: ignore[arg-type]
 
 
 def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:

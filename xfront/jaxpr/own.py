@@ -29,9 +29,9 @@ from ..structs import struct_kind
 from ..tracing import programs
 from ..tracing.trace import emit, state, trace_function
 from ..tracing.tracer import Tracer
+from ..transforms.closing import with_constants
 from ..transforms.flat import as_operand, kind_of
 from ..transforms.symbolic import SymbolicZero
-from .evaluating import with_constants
 from .views import ClosedJaxpr, viewed_parameters
 
 # --- the tables of rules ------------------------------------------------------------------------

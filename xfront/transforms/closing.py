@@ -18,8 +18,10 @@ from xfront_ir.types import TensorType
 
 from ..arrays.binding import Array
 from ..arrays.keys import key_base
+from ..errors import UnexpectedTracerError
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_flatten
+from .flat import Flat
 
 
 def closes_over_tracer(fun: Any) -> bool:
@@ -100,6 +102,19 @@ def _told_apart(x: Any) -> str:
     return repr(x) if plain else identity(x)
 
 
+def with_constants(flat: Flat, n_own: int, rule: str) -> Function:
+    """The Function with its captured arrays as literals, so that it is closed.
+
+    Raises: UnexpectedTracerError where it captured a tracer.
+    """
+    for x in flat.captures:
+        if type(x) is Tracer:
+            raise UnexpectedTracerError(
+                f"{rule} uses a tracer of type {x.value.type} that was not passed to its function; "
+                "pass the value to the function as an argument")
+    return arranged(flat.function, flat.captures, n_own, (), {}) if flat.captures else flat.function
+
+
 def arranged(function: Function, captures: Sequence[Any], n_own: int, types: Sequence[TensorType],
              place: Mapping[Value, int]) -> Function:
     """A rule's Function with parameters own, one for each of `types`, rest. `place` gives the index
@@ -123,4 +138,4 @@ def _constant(b: Builder, v: Any, x: Any) -> Any:
     return b.emit(ops.random_wrap, made, impl=v.type.dtype.implementation)
 
 
-__all__ = ["arranged", "closes_over_tracer", "closes_over_value", "told_apart"]
+__all__ = ["arranged", "closes_over_tracer", "closes_over_value", "told_apart", "with_constants"]

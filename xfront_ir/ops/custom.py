@@ -146,12 +146,16 @@ def _own_inexact(rule: Any, types: Sequence[TensorType], flags: Flags) -> Flags:
     return tuple([f for f, t in zip(flags[:own], types, strict=False) if t.is_inexact])
 
 
-class _RuleOf:
-    """The base of Deferreds that ask another one, the rule, and change what it gives."""
+class RuleOf:
+    """The base of Deferreds that ask another one, the rule, and change what it gives.
+
+    `settings` are the names of the attributes that say how.
+    """
 
     __slots__ = ("memo", "n_own", "name", "rule", "symbolic_zeros")
+    settings: tuple[str, ...] = ()
 
-    def __init__(self, rule: Any, n_own: int | None) -> None:
+    def __init__(self, rule: Any, n_own: int | None = None) -> None:
         self.rule, self.n_own = rule, n_own
         self.name, self.symbolic_zeros = getattr(rule, "name", "rule"), _is_symbolic(rule)
         self.memo: dict[Request, Function] = {}
@@ -167,8 +171,13 @@ class _RuleOf:
         """What `function` remembers."""
         raise NotImplementedError
 
+    def fingerprint(self) -> bytes:
+        """What tells the rule apart where programs are told apart."""
+        settings = tuple([getattr(self, key) for key in self.settings])
+        return f"{type(self).__name__} {settings}".encode() + rule_fingerprint(self.rule)
 
-class BatchedRule(_RuleOf):
+
+class BatchedRule(RuleOf):
     """A Deferred for a batch: asks the rule for one example and vectorises what it gives.
 
     `operands` are batch positions of the op's operands, `inputs` those of the operands that get a
@@ -177,6 +186,7 @@ class BatchedRule(_RuleOf):
     """
 
     __slots__ = ("axis", "given", "inputs", "n_out", "operands", "residuals")
+    settings = ("operands", "inputs", "axis", "n_out", "given")
 
     def __init__(self, rule: Any, operands: Positions, inputs: Positions, n_out: int, axis: Any,
                  residuals: Positions = ()) -> None:
@@ -189,11 +199,6 @@ class BatchedRule(_RuleOf):
     def changed(self, request: Request) -> Function:
         """The Function for `request`, whose types have the batch."""
         return getattr(self, f"_{request.role}")(*request.details)
-
-    def fingerprint(self) -> bytes:
-        """What tells the rule apart where programs are told apart."""
-        what = (self.operands, self.inputs, self.axis, self.n_out, self.given)
-        return f"batched {what}".encode() + rule_fingerprint(self.rule)
 
     def _jvp(self, types: Types, perturbed: Flags) -> Function:
         one = self.rule.function(Request("jvp", _example(types, self.operands), perturbed))
@@ -293,10 +298,11 @@ def _first(n: int, x: Any) -> Any:
     return parts[:n] if type(x) is tuple else x
 
 
-class WidenedRule(_RuleOf):
+class WidenedRule(RuleOf):
     """A Deferred whose op has gained operands that the original rule does not know or read."""
 
     __slots__ = ("extra", "n_operands")
+    settings = ("n_operands", "extra")
 
     def __init__(self, rule: Any, n_operands: int, extra: Types) -> None:
         super().__init__(rule, _n_own(rule, n_operands))
@@ -314,10 +320,6 @@ class WidenedRule(_RuleOf):
             params=(*inner.params[:n], *[Value(t) for t in types[n:]], *inner.params[n:]),
             param_names=(), weak_params=())
 
-    def fingerprint(self) -> bytes:
-        """What tells the rule apart where programs are told apart."""
-        return f"widened {self.n_operands} {self.extra}".encode() + rule_fingerprint(self.rule)
-
 
 def _widened(op: Op, attrs: Any, extra: Types) -> dict[str, Any]:
     """The attributes of an op with a rule once it has gained operands of the types `extra`."""
@@ -331,7 +333,7 @@ RULED = Regions({"operands": REST}, {"results": REST}, {"body": ALL}, value="bod
 
 # --- rules on the axes of a mesh -------------------------------------------------------------
 
-class VaryingRule(_RuleOf):
+class VaryingRule(RuleOf):
     """A Deferred whose operands all vary over the same axes of a mesh; it adds the casts that this
     needs to the rule's Functions. `results` are the axes over which the results vary."""
 
@@ -506,7 +508,7 @@ def _batch_tangent(b: Builder, op: Op, operands: Values, positions: Positions, a
     return made, (0,) * len(made)
 
 
-class StrongRule(_RuleOf):
+class StrongRule(RuleOf):
     """A Deferred whose backward rule has strong zeros; its other roles are those of the rule."""
 
     __slots__ = ()
@@ -521,10 +523,6 @@ class StrongRule(_RuleOf):
             return found
         n = len(request.details[0])
         return strong(found, tuple([i >= n for i in range(len(found.params))]))[0]
-
-    def fingerprint(self) -> bytes:
-        """What tells the rule apart where programs are told apart."""
-        return b"strong " + rule_fingerprint(self.rule)
 
 
 def _strong_tangent(op: Op, linear: Flags) -> Any:
@@ -616,5 +614,5 @@ spreads(alike, checkpoint_name)
 spreads(anyhow, custom_vjp_tangent)
 
 
-__all__ = ["BatchedRule", "checkpoint", "checkpoint_name", "custom_jvp", "custom_vjp",
+__all__ = ["BatchedRule", "RuleOf", "checkpoint", "checkpoint_name", "custom_jvp", "custom_vjp",
            "custom_vjp_tangent", "tangent_function"]

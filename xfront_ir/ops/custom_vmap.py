@@ -26,7 +26,6 @@ from ..passes.bodies import (
     jvp_to,
     linear_transpose,
     remembered,
-    rule_fingerprint,
     select,
     strong,
     strong_body,
@@ -34,7 +33,7 @@ from ..passes.bodies import (
     vectorize,
 )
 from ..types import TensorType
-from .custom import RULED, infer_body
+from .custom import RULED, RuleOf, infer_body
 from .families import move_batch
 
 if TYPE_CHECKING:
@@ -61,27 +60,14 @@ def _batch_custom_vmap(b: Builder, op: Op, operands: Values, positions: Position
 
 # --- rules of the ops that derivatives leave ---------------------------------------------------
 
-class _Derived:
+class _Derived(RuleOf):
     """A Deferred that makes its Functions for batches from those of another Deferred."""
 
-    __slots__ = ("memo", "name", "rule")
-    settings: tuple[str, ...] = ()
+    __slots__ = ()
 
-    def __init__(self, rule: Any) -> None:
-        self.rule, self.name = rule, getattr(rule, "name", "rule")
-        self.memo: dict[Request, Function] = {}
-
-    def function(self, request: Request) -> Function:
+    def changed(self, request: Request) -> Function:
         """The Function for a batch."""
-        found = self.memo.get(request)
-        if found is None:
-            found = self.memo[request] = self._batch(*request.details)
-        return found
-
-    def fingerprint(self) -> bytes:
-        """What tells the rule apart where programs are told apart."""
-        settings = tuple([getattr(self, key) for key in self.settings])
-        return f"{type(self).__name__} {settings}".encode() + rule_fingerprint(self.rule)
+        return self._batch(*request.details)
 
     def _batch(self, types: Types, flags: Flags, size: int) -> Function:
         raise NotImplementedError
