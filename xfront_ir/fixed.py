@@ -1,4 +1,4 @@
-"""Objects that never change, so that a copy of one is the object itself."""
+"""Objects that never change, so that a copy of one is the object itself; and named ones."""
 
 from __future__ import annotations
 
@@ -15,3 +15,15 @@ class Fixed:
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
+
+
+class Named(Fixed):
+    """An object that its name tells from others, compared by identity."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name

@@ -38,6 +38,7 @@ from .errors import (
     MissingRule,
     ShardingTypeError,
 )
+from .fixed import Named
 from .sharding import HOST, MeshAxes, Sharding, Spec
 from .spreading import spread_types
 from .traits import Traits
@@ -66,16 +67,10 @@ else:
     R = TypeVar("R")                   # what `emit` gives: a Value, or the tuple of them
 
 
-class Marker:
+class Marker(Named):
     """A named object that stands in place of a rule or of a value."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
+    __slots__ = ()
 
 
 class _Linear(Marker):

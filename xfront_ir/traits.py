@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from .fixed import Named
+
 if TYPE_CHECKING:
     from .opdef import OpDef
 
 
-class Trait:
+class Trait(Named):
     """A fact about an op."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
+    __slots__ = ()
 
 
 Traits = frozenset[Trait]

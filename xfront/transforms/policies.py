@@ -14,19 +14,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from xfront_ir.fixed import Named
 from xfront_ir.sharding import HOST
 
 Policy = Callable[..., Any]
 
 
-class _Answer:
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
+class _Answer(Named):
+    __slots__ = ()
 
     def __reduce__(self) -> str:
         return self.name
