@@ -187,10 +187,11 @@ def register_ffi_target(name: str, fn: Any, platform: str = "cpu", api_version: 
     """Register a compiled function under a name.
 
     Args:
-      name: of the function in `ffi_call`.
+      name: name of the function in `ffi_call`.
       fn: a capsule of its address (`pycapsule`), or a dict of capsules by stage: "execute" and any
         of "instantiate", "prepare" and "initialize".
-      platform: `cpu`, `cuda` (or `gpu`) or `rocm`; for these, the function waits for the plugin.
+      platform: `cpu`, `cuda` (or `gpu`) or `rocm`. A function for a GPU is
+        registered when the plugin of its platform is loaded.
       api_version: 1 for XLA's interface with types, 0 for the one without.
       traits: the flags of a handler that XLA's headers define.
     Raises: ValueError for another platform, version or stage; TypeError where `fn` holds anything
@@ -208,12 +209,12 @@ pycapsule makes one of a function of ctypes
 def register_ffi_target_as_batch_partitionable(name: str) -> None:
     """Permit XLA to let each device call a function for its part of a batch.
 
-    In a program on several devices it may then divide a call along leading axes, which all arrays
-    must share; it makes other calls, and any call where it knows no better, for whole arrays.
-    `shard_map` of a function with the call divides it always.
+    In a program on several devices, XLA may then divide a call along leading axes, which all arrays
+    must share. Calls that it does not divide are made for whole arrays. `shard_map` of a function
+    with such a call always divides it.
 
     Args:
-      name: of the function, whether it is registered yet or not.
+      name: name of the function, which need not be registered yet.
 
     >>> from xfront import ffi
     >>> ffi.register_ffi_target_as_batch_partitionable("scale_rows")
@@ -226,7 +227,7 @@ def register_ffi_type(name: str, type_registration: Mapping[str, Any], platform:
     """Register the type of a state that functions keep between their stages.
 
     Args:
-      name: of the type, once in a process.
+      name: name of the type, which a process registers once.
       type_registration: a dict with the capsule `type_id`, of the address of an `ffi::TypeId`, and
         `type_info`, of that of an `ffi::TypeInfo`.
       platform: as for `register_ffi_target`.
@@ -245,8 +246,8 @@ def register_ffi_type_id(name: str, obj: Any, platform: str = "cpu") -> None:
     """The older form of `register_ffi_type`, which the installed jaxlib does not take any more.
 
     Args:
-      name, obj, platform: the name, the capsule of an `ffi::TypeId`, and where.
-    Raises: ValueError.
+      name, obj, platform: the name, the capsule of an `ffi::TypeId`, and the platform.
+    Raises: ValueError, whatever the arguments.
 
     >>> from xfront import ffi
     >>> ffi.register_ffi_type_id("State", None)

@@ -189,8 +189,8 @@ _frame, _new, _new_tracer = sys._getframe, object.__new__, Tracer.__new__
 
 
 class Templates:
-    """The templates of one public function, by signature; True for one that was seen once, and
-    False for one that gets none."""
+    """The templates of one public function by signature. A signature that was seen once has True in
+    place of a template, and one that gets none has False."""
 
     __slots__ = ("__weakref__", "refused", "table")
 
@@ -377,8 +377,8 @@ def _is_plain(value: Value) -> bool:
 
 
 class Followed:
-    """The constants of a trace while a body runs: notes which of those that were there are read,
-    and before which op."""
+    """Stands for the constants of a trace while a body runs. It notes which of the earlier
+    constants the body reads, and before which op."""
 
     __slots__ = ("builder", "held", "read")
 
@@ -399,8 +399,8 @@ class Followed:
         self.read.setdefault(value, -1)          # made by the body itself
 
     def before(self, n_ops: int) -> dict[int, list[Op]] | None:
-        """The ops of literals that the body read though it had not made them, by the number of the
-        op before which it did; `n_ops` ops were there before the body."""
+        """The ops of the earlier literals that the body read, under the number of the op before
+        which it read them. The trace had `n_ops` ops when the body began."""
         wanted = {v: at for v, at in self.read.items() if at >= 0}
         found: dict[Value, Op] = {}
         if wanted:

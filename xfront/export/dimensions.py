@@ -70,7 +70,7 @@ class SymbolicScope:
         return f"{id(self)}{with_}"
 
     def simplified(self, x: Poly) -> Poly:
-        """x with what the equalities of the scope say put in its place."""
+        """x with names and calls replaced as the equalities of the scope say."""
         if not self.rules:
             return x
         made: Poly = {}

@@ -42,7 +42,7 @@ class _Parser:
         return taken
 
     def fail(self, message: str) -> NoReturn:
-        """Raise the ValueError that says where the text ends to be a shape."""
+        """Raise the ValueError that says at which place the text is no longer a shape."""
         parsed = self.text[:self.at - len(self.token)]
         raise ValueError(f"syntax error in symbolic shape {self.text!r} in dimension {self.dim}: "
                          f"{message}. Parsed {parsed!r}, remaining "

@@ -67,13 +67,13 @@ def register_pytree_node_serialization(
       nodetype: class that was registered as a node of trees.
       serialized_name: stands for the class in the bytes; the process that reads them registers its
         class under the same name.
-      serialize_auxdata: gives the bytes of the auxiliary data that flattening gave.
-      deserialize_auxdata: gives the data of those bytes.
+      serialize_auxdata: function that gives the bytes of the auxiliary data that flattening gave.
+      deserialize_auxdata: function that gives the data of those bytes.
       from_children: `from_children(data, children)` gives a node of the class; None means that the
         structure is made without one. The children are placeholders.
     Returns: `nodetype`.
     Raises: ValueError where the class is no node of trees, or the class or the name is registered;
-      TypeError where a function is none.
+      TypeError where one of the three is not a function.
 
     >>> @jax.tree_util.register_pytree_node_class
     ... class Scaled:

@@ -8,7 +8,7 @@ from ..arrays import binding
 
 
 class Entered:
-    """A context in which the state of the mesh in context has a given value."""
+    """A context that sets the mesh in context, a state of this thread, to a given value."""
 
     __slots__ = ("before", "value")
 

@@ -450,8 +450,8 @@ def replicated(mesh: Mesh) -> Any:
 
 @functools.lru_cache(maxsize=4096)
 def whole_on(mesh: Mesh, ndim: int) -> Any:
-    """The same for arrays of `ndim` dimensions, whose spec has so many entries if all axes are
-    explicit."""
+    """As `replicated`, for arrays of `ndim` dimensions: the spec has an entry for each dimension
+    where all axes of the mesh are explicit."""
     explicit = mesh.axes.of_type("explicit") == mesh.axis_names
     return NamedSharding(mesh, PartitionSpec(*[None] * ndim * explicit))
 

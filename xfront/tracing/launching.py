@@ -38,7 +38,8 @@ _lock = threading.RLock()
 
 
 def needs_turn(devices: Sequence[Any]) -> bool:
-    """Whether programs on these devices begin in more than one place of this process."""
+    """Whether several of these devices are of this process, so that two programs may reach them in
+    different orders."""
     here = devices[0].client.process_index()
     return sum(d.process_index == here for d in devices) > 1
 
@@ -76,8 +77,9 @@ turn = Turn()
 def _share() -> None:
     """Have Python begin programs for the first thread too; return when C++ begins none for it.
 
-    A call that C++ runs holds a reference to the values of its key until it ends, and so does what
-    is stored by that key, which therefore is forgotten here.
+    While C++ runs a call, it holds references to the values of the key by which it found the
+    program, and so do the programs that it keeps. Those are forgotten here, so that the references
+    left are those of running calls.
     """
     global _shared
     _shared = True

@@ -3,7 +3,7 @@
 A trace may stand for later calls if all that Python read while it was made is still the same. Of
 functions that is decided by what they hold (cells, defaults) and by the globals that their code
 names, followed into the functions among these. Numbers, strings, arrays and what libraries define
-stay as they are; a list, an object or a module of the user may change, and then nothing is said.
+stay as they are; a list, an object or a module of the user may change, and then the answer is None.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def _globals_of(code: CodeType) -> frozenset[str] | None:
 
 
 def reads(*start: Any) -> list[Any] | None:
-    """All objects that these functions and values are and read, or None where one may change."""
+    """These functions and values, with all objects that they read; None where one of these may
+    change."""
     found: list[Any] = []
     pending, seen = [*start], set()
     while pending:

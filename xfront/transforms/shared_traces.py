@@ -2,7 +2,7 @@
 
 A trace of an earlier call stands for a new one where all that Python read then is the same now
 (`reads.py`), and so are the types of the arguments, the options, and where the call stands: the
-axes and scopes around it. What captured tracers, or is given references, is traced anew.
+axes and scopes around it. A function that captures tracers or is given references is traced anew.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def shared(what: Hashable, fun: Any, known: Sequence[Any], tree: Any,
       what: what the trace is for; how it calls `fun` depends on that and on the further arguments
         alone.
       fun, known: the function, and what else its calls read that is no argument.
-      tree, kinds: of the arguments.
+      tree, kinds: the tree of the arguments, and the type and weakness of each leaf.
       leaves: the arguments, where they are known.
       at_first: whether to look at what a function reads when it is met for the first time; most
         bodies of loops are new functions at each call, for which that would be in vain.

@@ -322,7 +322,7 @@ def check_batches(kind: str, axes: Sequence[int | None]) -> None:
 
 
 def without_batches(kind: str, indices: Any) -> ValueError:
-    """The error for a part of an array that is left where vmap took another axis than a batch."""
+    """The error for a sparse array of whose parts vmap has taken an axis that is no batch axis."""
     return ValueError(f"{kind}: indices of shape {indices.shape} have too few axes. vmap maps the "
                       "first batch axis of a sparse array: write the array with n_batch=1")
 

@@ -39,7 +39,7 @@ from .products import bcoo_dot_general
 def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
     """A function that computes the same as `f`, also for sparse arrays (BCOO, BCSR).
 
-    Results are sparse wherever zeros stay zeros without being computed.
+    A result is sparse where the operation keeps the zeros of its sparse operands.
 
     Args:
       f: a function of trees of arrays; it is traced with dense arrays.
