@@ -6,7 +6,6 @@ Function's `memo` and die with it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -119,11 +118,6 @@ def _own_meshes(fn: Function) -> frozenset[MeshAxes]:
     named = [value.mesh if type(value) is Sharding else value
              for op in fn.ops if op.definition.holds_mesh for value in op.attrs.values()]
     return frozenset([mesh for mesh in named if type(mesh) is MeshAxes and mesh.devices])
-
-
-def op_counts(fn: Function) -> Counter[str]:
-    """How many ops of each name there are, every Function inside `fn` counted once."""
-    return Counter([op.definition.name for f in functions(fn) for op in f.ops])
 
 
 def _own_effect(op: Op) -> bool:

@@ -75,12 +75,6 @@ def row_of(name: str) -> Row:
     return found
 
 
-def has_row(name: str) -> bool:
-    """Whether the op called `name` can be evaluated."""
-    _load_family(name)
-    return name in _ROWS
-
-
 def _load_family(name: str) -> None:
     """Import the rows of the op's family, which most processes do not need."""
     definition = REGISTRY.get(name)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import MemorySpaceError, ShardingTypeError
 from .sharding import NO_MESH, MeshAxes, Sharding, Spec
-from .traits import ELEMENTWISE
+from .traits import CHOOSES, ELEMENTWISE, TERMWISE
 from .types import TensorType
 
 if TYPE_CHECKING:
@@ -113,12 +113,6 @@ Names = tuple[str, ...]
 PRODUCTS: dict[OpDef, tuple[int, ...]] = {}
 """Elementwise ops of two operands that are linear in each of those at these places. Where the
 devices hold terms of a sum of it, and the other is whole, each device multiplies its term."""
-TERMWISE: set[OpDef] = set()
-"""Ops that are linear in all operands together, and do not say so by their tangent."""
-CHOICES: set[OpDef] = set()
-"""Ops whose first operand chooses among the others, in which they are linear."""
-
-
 SUMS: dict[OpDef, Callable[[Types, Mapping[str, Any]], tuple[tuple[str, ...] | None, Types]]] = {}
 """Ops that sum over dimensions, with what gives the axes which divide these, and the operands
 without them: over these axes devices may be left with terms of the sum. None for the axes where
@@ -128,7 +122,7 @@ operands do not agree."""
 def summed(op: OpDef, types: Types, linear: bool, by_element: bool) -> tuple[Names, Names]:
     """The `unreduced` and `reduced` axes of results. Raises: ShardingTypeError where an op that is
     not linear meets terms of a sum, or operands do not agree about what is reduced."""
-    linear = linear or op in TERMWISE
+    linear, chooses = linear or TERMWISE in op.traits, CHOOSES in op.traits
     found = {(t.sharding.spec.unreduced, t.sharding.spec.reduced) for t in types
              if t.sharding is not None}
     if not any([u for u, _ in found]):
@@ -143,10 +137,10 @@ def summed(op: OpDef, types: Types, linear: bool, by_element: bool) -> tuple[Nam
         refuse(f"{op.name}: the devices hold terms of a sum of one operand, and the other must be "
                f"whole and `reduced` over the same axes, got {listed(types)}: reshard it, "
                "`xfront.sharding.reshard(x, P(reduced={...}))`, or take the sum")
-    summands = types[1:] if op in CHOICES else types
+    summands = types[1:] if chooses else types
     sums = {(t.sharding.spec.unreduced, t.sharding.spec.reduced) if t.sharding else None
             for t in summands}
-    if len(sums) == 1 and (linear or op in CHOICES) and not _unreduced(types[0], op in CHOICES):
+    if len(sums) == 1 and (linear or chooses) and not _unreduced(types[0], chooses):
         (agreed,) = sums
         if agreed is not None and all([t.is_inexact for t in summands]):
             return agreed
@@ -183,7 +177,7 @@ def settled(op: OpDef, types: Types) -> list[Sharding | None]:
         if term is not None and not term.spec.reduced:
             factor = term.on(Spec(term.spec.dims, (), (), term.spec.unreduced))
             return [None if s is term else factor for s in held]
-    if op in CHOICES and 0 not in terms and len({held[i] for i in terms}) == 1:
+    if CHOOSES in op.traits and 0 not in terms and len({held[i] for i in terms}) == 1:
         return [None if i == 0 or s is held[terms[0]] else held[terms[0]]
                 for i, s in enumerate(held)]
     return [s.on(Spec(s.spec.dims)) if s is not None and s.spec.unreduced else None
@@ -304,6 +298,6 @@ def unchanged(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types
     return [(*x.dims, *[()] * (t.ndim - x.ndim))[:t.ndim] for t in results]
 
 
-__all__ = ["CHOICES", "PRODUCTS", "RESHARD", "SUMS", "TERMWISE", "along", "alike", "anyhow",
+__all__ = ["PRODUCTS", "RESHARD", "SUMS", "along", "alike", "anyhow",
            "as_inferred", "each_as_it_is", "gone", "leading", "listed", "met", "refuse", "resized",
            "settled", "spread_types", "spreads", "unchanged", "whole"]

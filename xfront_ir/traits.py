@@ -59,6 +59,12 @@ EXPENSIVE = Trait("expensive")
 MIXES_BITS = Trait("mixes_bits")
 """The op is, or is lowered to, a long chain of shifts and exclusive ors."""
 
+TERMWISE = Trait("termwise")
+"""The op is linear in all operands together, and its tangent does not say so."""
+
+CHOOSES = Trait("chooses")
+"""The op's first operand chooses among the others, in which the op is linear."""
+
 BRANCHES = Trait("branches")
 """The op's kernel decides for each element which operand or place it comes from."""
 

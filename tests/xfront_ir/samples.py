@@ -3,13 +3,17 @@ kind of attribute and of op with bodies."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from xfront_ir import Builder, Function, Value, dtypes, ops, tensor
+from xfront_ir.analysis import functions
 from xfront_ir.dtypes import bf16, bool_, c64, f32, f64, i32
+from xfront_ir.errors import MissingRule
 from xfront_ir.opdef import Request
+from xfront_ir.reference import row_of
 
 F32 = tensor((), f32)
 V3 = tensor((3,), f32)
@@ -28,6 +32,19 @@ class Rule:
 
     def fingerprint(self) -> bytes:
         return self.content
+
+
+def op_counts(fn: Function) -> Counter[str]:
+    """How many ops of each name there are, every Function inside `fn` counted once."""
+    return Counter([op.definition.name for f in functions(fn) for op in f.ops])
+
+
+def has_row(name: str) -> bool:
+    """Whether the NumPy evaluator knows the op called `name`."""
+    try:
+        return row_of(name) is not None
+    except MissingRule:
+        return False
 
 
 def chain(scale: float = 2.0, weak: bool = False, name: str = "chain") -> Function:

@@ -12,7 +12,6 @@ from xfront_ir.analysis import (
     functions,
     has_effects,
     last_uses,
-    op_counts,
     op_has_effects,
 )
 from xfront_ir.cost import size_in_bytes
@@ -41,7 +40,7 @@ def test_functions_come_once_and_bodies_first() -> None:
     fn = samples.shared()
     found = functions(fn)
     assert [f.name for f in found] == ["chain", "middle", "shared"]
-    assert op_counts(fn) == {"call": 4, "sin": 1, "literal": 1, "mul": 1}
+    assert samples.op_counts(fn) == {"call": 4, "sin": 1, "literal": 1, "mul": 1}
 
 
 @pytest.fixture

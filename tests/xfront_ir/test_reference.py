@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.xfront_ir import samples
-from tests.xfront_ir.samples import F32, V3
+from tests.xfront_ir.samples import F32, V3, has_row
 from xfront_ir import (
     Builder,
     Function,
@@ -20,7 +20,7 @@ from xfront_ir import (
 )
 from xfront_ir.dtypes import bf16, i32
 from xfront_ir.opdef import Pending, Request, define
-from xfront_ir.reference import _ROWS, has_row, reference, row_of
+from xfront_ir.reference import _ROWS, reference, row_of
 
 X = np.array([0.5, 1.0, 2.0], np.float32)
 

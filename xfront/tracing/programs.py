@@ -275,8 +275,8 @@ def repeats_large_call(function: Function) -> bool:
     """Whether a called body of more than a few dozen ops occurs twice."""
     seen: set[bytes] = set()
     for op in function.ops:
-        if op.definition is ops.call:
-            body = forced(op.attrs["body"])
+        if op.definition.is_call:
+            (body,) = bodies_of(op)
             if len(body.ops) > UNIT_CALL_OPS:
                 print_ = fingerprint(body)
                 if print_ in seen:

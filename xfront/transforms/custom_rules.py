@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
-from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Value
 from xfront_ir.fingerprint import fingerprint, identity, skeleton
@@ -231,6 +230,7 @@ class Ruled(Generic[P, R]):
     rule: type[Rule]
     no_rule: str                                 # the message where a rule is missing
     symbolic_zeros = False
+    is_for_batches = False                       # whether vmap asks for the rule, not derivatives
 
     @front_door
     def __init__(self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (),
@@ -331,7 +331,7 @@ def call_custom(custom: Ruled, args: tuple, kwargs: dict) -> Any:
     def call(*values: Any) -> Any:
         return fun(*fill(args, places, values))
 
-    if definition is not ops.custom_vmap and state.current is None and not any(
+    if not custom.is_for_batches and state.current is None and not any(
             type(x) is Tracer for x in leaves):           # no pass asks for the rule
         return call(*tree_unflatten(given.tree, [to_array(as_operand(x)) for x in leaves]))
     known = leaves if all(map(concrete.may_be_known, leaves)) else None
@@ -347,7 +347,7 @@ def call_custom(custom: Ruled, args: tuple, kwargs: dict) -> Any:
         around = [r for r in _OPEN.recorded.values() if r.owner == rule.owner]
         for other in around:
             other.holds_others = True
-        if not (around or rule.told_apart or definition is ops.custom_vmap) and any(
+        if not (around or rule.told_apart or custom.is_for_batches) and any(
                 map(closes_over_value, python)):
             rule.home = deepest((*leaves, *flat.captures), state.current)
         rule.close(any(map(closes_over_tracer, python)), called)

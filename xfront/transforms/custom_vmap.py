@@ -104,6 +104,7 @@ class custom_vmap(Ruled[P, R]):
     """
 
     definition, rule = ops.custom_vmap, BatchRule
+    is_for_batches = True
     no_rule = "No batching rule defined for custom_vmap function {} using def_vmap."
     vmap_rule: Callable[..., Any] | None = None
 

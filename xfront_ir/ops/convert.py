@@ -10,8 +10,19 @@ from typing import TYPE_CHECKING, Any
 from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import DTYPE, LINEAR, LINEAR_OP, ZERO, OpDef, define
-from ..spreading import TERMWISE, each_as_it_is, spreads, unchanged
-from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, IN_ORDER, LIGHT, MERGED, does, mark
+from ..spreading import each_as_it_is, spreads, unchanged
+from ..traits import (
+    CHEAP,
+    ELEMENTWISE,
+    EXACT,
+    EXACT_COMPLEX,
+    IN_ORDER,
+    LIGHT,
+    MERGED,
+    TERMWISE,
+    does,
+    mark,
+)
 from ..types import tensor
 from .families import batch_elementwise, move_batch
 
@@ -138,7 +149,6 @@ optimization_barrier = define(
 # --- axes that divide ---------------------------------------------------------------------
 
 spreads(each_as_it_is, optimization_barrier)
-TERMWISE.add(convert)
 spreads(unchanged, bitcast)
 
 
@@ -148,5 +158,5 @@ mark({ELEMENTWISE, LIGHT}, convert, bitcast, copy, stop_gradient, idle, fence, o
 mark({MERGED}, convert, bitcast, copy, stop_gradient, idle)
 mark({CHEAP}, convert, bitcast)
 mark({IN_ORDER}, convert, bitcast, copy, stop_gradient, idle)
-mark({EXACT, EXACT_COMPLEX}, convert)
+mark({EXACT, EXACT_COMPLEX, TERMWISE}, convert)
 does(0, convert, bitcast, copy, stop_gradient, idle)

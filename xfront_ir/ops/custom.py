@@ -108,7 +108,8 @@ def _perturbed(rule: Any, tangents: Sequence[Value | None]) -> Flags:
     return tuple([t is not None and i < own for i, t in enumerate(tangents)])
 
 
-def _tangents_of(results: Sequence[Value], tangents: Sequence[Value]) -> list[Value | None]:
+def _tangents_of(results: Sequence[Value], tangents: Sequence[Value | None]
+                 ) -> list[Value | None]:
     """The tangents of the inexact results, with None for the other results."""
     given = iter(tangents)
     return [next(given) if v.type.is_inexact else None for v in results]
@@ -280,11 +281,25 @@ def _with_tangents(op: Op, active: Flags) -> Function:
     tangents = [b.param(v.type) if a else None for v, a in zip(operands, active, strict=True)]
     results, dots = op.definition.jvp(b, op.attrs, operands, tangents)
     if op.definition is custom_vjp:
-        last = b.ops.pop()
-        map_ = tangent_function(_types(last.operands), last.attrs)
-        dots = _tangents_of(results, b.inline(map_, last.operands))
+        dots = _tangents_of(results, _pushed(b, b.ops.pop()))
     alone = b.close([*results, *[t for t in dots if t is not None]])
     return inline_calls(expand(inline_calls(alone)))
+
+
+def _pushed(b: Builder, op: Op) -> list[Value | None]:
+    """The results of a custom_vjp_tangent, None where they are zero: by the transpose of the
+    derivative of its backward rule at zero, since the rule itself need not be linear."""
+    residuals, tangents = TANGENT.split(op.attrs, op.operands)
+    backward = _backward(_types(op.operands), op.attrs)
+    cts = backward.params[len(residuals):]
+    moved, reached = jvp(backward, (*[False] * len(residuals), *[v.type.is_inexact for v in cts]))
+    n, m = len(backward.params), len(backward.returns)
+    pulled = Function(backward.name, moved.params, moved.ops, moved.returns[m:])
+    linear = tuple([i >= n for i in range(len(moved.params))])
+    map_, active = linear_transpose(pulled, linear, (True,) * sum(reached))
+    made = iter(b.inline(map_, (*residuals, *[b.zeros(v.type) for v in cts],
+                                *select(tangents, reached))))
+    return [next(made) if a else None for a in active]
 
 
 def _split_custom(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:

@@ -19,8 +19,20 @@ from ..core import Op, Value
 from ..dtypes import DType
 from ..errors import IRTypeError
 from ..opdef import INT, LINEAR, AttrKind, OpDef, define, enum
-from ..spreading import CHOICES, PRODUCTS, TERMWISE, Dims, alike, listed, refuse, spreads
-from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, EXPENSIVE, LIGHT, MERGED, does, mark
+from ..spreading import PRODUCTS, Dims, alike, listed, refuse, spreads
+from ..traits import (
+    CHEAP,
+    CHOOSES,
+    ELEMENTWISE,
+    EXACT,
+    EXACT_COMPLEX,
+    EXPENSIVE,
+    LIGHT,
+    MERGED,
+    TERMWISE,
+    does,
+    mark,
+)
 from .families import (
     Partial,
     batch_elementwise,
@@ -412,13 +424,13 @@ def _spread_choice(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Seq
 
 
 spreads(_spread_choice, select, select_n)
-CHOICES.update({select, select_n})
-TERMWISE.update({add, sub, neg})
 PRODUCTS.update({mul: (0, 1), div: (0,)})
 
 
 # --- what passes ask ----------------------------------------------------------------------
 
+mark({CHOOSES}, select, select_n)
+mark({TERMWISE}, add, sub, neg)
 mark({ELEMENTWISE, LIGHT, MERGED}, add, neg, sub, mul, div, rem, abs_, sign, square, pow_,
      integer_pow, sqrt, rsqrt, cbrt, exp, exp2, expm1, log, log1p, logistic, floor, ceil, round_,
      is_finite, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, asinh, acosh, atanh, real,

@@ -13,8 +13,8 @@ from .. import dtypes
 from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import AXES, INT, INTS, LINEAR, LINEAR_OP, SHAPE, define, lookup
-from ..spreading import RESHARD, TERMWISE, Dims, listed, met, refuse, resized, spreads
-from ..traits import BRANCHES, CHEAP, MERGED, MOVES, REARRANGES, mark
+from ..spreading import RESHARD, Dims, listed, met, refuse, resized, spreads
+from ..traits import BRANCHES, CHEAP, MERGED, MOVES, REARRANGES, TERMWISE, mark
 from ..types import TensorType
 from .families import move_batch
 from .shape import broadcast_in_dim, position_of
@@ -365,7 +365,6 @@ def _spread_update(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Seq
 
 spreads(resized, slice, pad, dynamic_slice)
 spreads(_spread_concatenate, concatenate)
-TERMWISE.add(concatenate)
 spreads(_spread_update, dynamic_update_slice)
 
 
@@ -375,4 +374,5 @@ mark({MOVES}, slice, pad, concatenate, dynamic_slice, dynamic_update_slice)
 mark({MERGED}, slice, pad, concatenate, dynamic_slice)
 mark({CHEAP}, slice, pad)
 mark({REARRANGES}, slice)
+mark({TERMWISE}, concatenate)
 mark({BRANCHES}, pad)

@@ -75,8 +75,7 @@ def divide_checkpoint(body: Function, linear: Flags, policy: Any) -> Checkpointe
     read = tuple([i for i, v in enumerate(forward.params) if v in live])
     saved = [v for op in forward.ops for v in op.results if v in used]
     given = [*[forward.params[i] for i in read], *saved]
-    n = len(parts.forward.params)
-    n = len(linear) - n
+    n = len(linear) - len(forward.params)        # of the tangents, which come first
     b = Builder(body.name)
     b.params = [Value(v.type.in_memory(HOST) if v in parked else v.type)
                 for v in (*parts.linear.params[:n], *given)]

@@ -10,10 +10,10 @@ import pytest
 
 import xfront as jax
 import xfront.numpy as jnp
+from tests.xfront_ir.samples import op_counts
 from xfront import export, lax
 from xfront.tracing import programs
 from xfront_ir import Builder, Function, ops, skeleton, tensor
-from xfront_ir.analysis import op_counts
 from xfront_ir.dtypes import f32
 from xfront_ir.passes.literals import abstract
 from xfront_ir.reference import evaluate

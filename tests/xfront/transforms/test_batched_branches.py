@@ -7,8 +7,8 @@ import pytest
 
 import xfront as jax
 import xfront.numpy as jnp
+from tests.xfront_ir.samples import op_counts
 from xfront import lax
-from xfront_ir.analysis import op_counts
 from xfront_ir.passes.pipeline import simplify
 
 X = np.array([-2.0, 0.0, 0.25, 4.0], np.float32)
