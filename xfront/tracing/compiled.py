@@ -46,8 +46,9 @@ class Compiled:
     """An executable with the facts needed to feed it and to wrap its results.
 
     `kept[i]` says whether the executable takes argument i; `out_types` are IR types and weakness;
-    `place` is where it runs. `ins` are the shardings of all arguments and `out_shardings` those of
-    the results, where they are not all that of `place`; `in_shardings` are those of kept arguments.
+    `place` is where it runs. `ins` are the shardings in which it takes arguments, kept or not,
+    `in_shardings` those of the kept ones, `out_shardings` those of results: by default all are that
+    of `place`.
     """
 
     __slots__ = ("executable", "handlers", "host_free", "in_shardings", "ins", "keys", "kept",

@@ -235,7 +235,9 @@ class Ruled(Generic[P, R]):
     @front_door
     def __init__(self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (),
                  nondiff_argnames: Sequence[str] = ()) -> None:
-        functools.update_wrapper(self, fun)
+        functools.update_wrapper(self, fun)      # with the attributes of `fun`, but for its own
+        for name in [n for n in vars(self) if hasattr(type(self), n) and not n.startswith("__")]:
+            delattr(self, name)
         self.fun = fun
         self.nondiff_argnums = named_argnums("nondiff", fun, nondiff_argnums, nondiff_argnames)
 

@@ -486,3 +486,15 @@ def test_cotangents_in_another_tree_than_the_arguments(cotangents):
     f.defvjp(lambda p: (f(p), None), lambda saved, g: cotangents(g))
     with pytest.raises(TypeError, match="tree of its arguments"):
         jax.grad(f)({"a": 1.0, "b": 2.0})
+
+
+def test_attributes_of_the_function_do_not_stand_for_its_own() -> None:
+    def plain(x):
+        return jnp.sin(x)
+
+    plain.definition, plain.rule, plain.jvp, plain.note = 3, 4, 5, "kept"  # type: ignore
+    f = jax.custom_jvp(plain)
+    f.defjvp(lambda p, t: (f(*p), 2 * t[0]))
+    assert float(jax.grad(f)(1.0)) == 2 and f.note == "kept"  # type: ignore
+    with pytest.raises(AttributeError, match="No JVP defined"):
+        jax.custom_jvp(f)(1.0)
