@@ -83,10 +83,10 @@ def batched(type: TensorType, position: int | None, size: int) -> TensorType:
     """The type with a batch axis at `position`."""
     if position is None:
         return type
-    if type.is_manual:
-        return type.stacked(size, position)
     made = type.with_shape((*type.shape[:position], size, *type.shape[position:]))
-    return made.in_memory(type.memory)
+    if type.sharding is None:
+        return made
+    return type.stacked(size, position) if type.is_manual else made.in_memory(type.memory)
 
 
 def vectorize_into(b: Builder, fn: Function, operands: Sequence[Value],
