@@ -5,7 +5,8 @@ https://data-apis.org/array-api/2024.12/API_specification/elementwise_functions.
 https://data-apis.org/array-api/2024.12/API_specification/statistical_functions.html.
 
 A line is `function operands -> results`. Each word for an operand stands for a set of numbers, and
-a line for all combinations of them. `a|b` as a result allows both; `±x` leaves the sign open.
+a line for all combinations of them; other words are numbers themselves. `a|b` as a result allows
+both; `±x` leaves the sign open, and `+` and `-` leave all but the sign.
 """
 
 import itertools
@@ -55,7 +56,8 @@ log1p     nan -> nan ; <-1 -> nan ; -1 -> -inf ; -0 -> -0 ; 0 -> 0 ; inf -> inf
 log2      nan -> nan ; <0 -> nan ; ±0 -> -inf ; 1 -> 0 ; inf -> inf
 log10     nan -> nan ; <0 -> nan ; ±0 -> -inf ; 1 -> 0 ; inf -> inf
 reciprocal nan -> nan ; 0 -> inf ; -0 -> -inf ; inf -> 0 ; -inf -> -0
-round     whole -> same ; inf -> inf ; -inf -> -inf ; nan -> nan
+round     whole -> same ; inf -> inf ; -inf -> -inf ; nan -> nan ; 0.5 -> 0 ; 1.5 -> 2 ; 2.5 -> 2
+round     -0.5 -> -0 ; -1.5 -> -2 ; -2.5 -> -2
 sign      negative -> -1 ; ±0 -> 0|-0 ; positive -> 1 ; nan -> nan
 sin       nan -> nan ; 0 -> 0 ; -0 -> -0 ; ±inf -> nan
 sinh      nan -> nan ; 0 -> 0 ; -0 -> -0 ; inf -> inf ; -inf -> -inf
@@ -70,22 +72,28 @@ TWO = """
 add          nan anything -> nan ; anything nan -> nan ; inf -inf -> nan ; -inf inf -> nan
 add          inf inf -> inf ; -inf -inf -> -inf ; inf finite -> inf ; finite inf -> inf
 add          -inf finite -> -inf ; finite -inf -> -inf ; -0 -0 -> -0 ; -0 0 -> 0 ; 0 ±0 -> 0
+add          ±0 nonzero -> second ; nonzero ±0 -> first ; 37 -37 -> 0 ; -1.5 1.5 -> 0
 subtract     nan anything -> nan ; anything nan -> nan ; inf inf -> nan ; -inf -inf -> nan
 subtract     inf finite -> inf ; finite -inf -> inf ; -0 0 -> -0 ; 0 ±0 -> 0 ; -0 -0 -> 0
 multiply     nan anything -> nan ; anything nan -> nan ; ±inf ±0 -> nan ; ±0 ±inf -> nan
 multiply     inf >0 -> inf ; inf <0 -> -inf ; -inf >0 -> -inf ; -inf <0 -> inf
-multiply     >0 inf -> inf ; <0 inf -> -inf ; 0 positive -> 0 ; 0 negative -> -0
+multiply     >0 inf -> inf ; <0 inf -> -inf ; 0 positive -> 0 ; 0 negative -> -0 ; >0 -inf -> -inf
+multiply     <0 -inf -> inf ; -0 positive -> -0 ; -0 negative -> 0 ; positive -0 -> -0
+multiply     negative 0 -> -0 ; negative -0 -> 0 ; 0 0 -> 0 ; -0 -0 -> 0 ; 0 -0 -> -0 ; -0 0 -> -0
+multiply     positive positive -> + ; negative negative -> + ; positive negative -> -
 divide       nan anything -> nan ; anything nan -> nan ; ±inf ±inf -> nan ; ±0 ±0 -> nan
 divide       0 >0 -> 0 ; -0 >0 -> -0 ; 0 <0 -> -0 ; -0 <0 -> 0 ; >0 0 -> inf ; >0 -0 -> -inf
 divide       <0 0 -> -inf ; <0 -0 -> inf ; inf positive -> inf ; inf negative -> -inf
 divide       -inf positive -> -inf ; -inf negative -> inf ; positive inf -> 0 ; positive -inf -> -0
-divide       negative inf -> -0 ; negative -inf -> 0
+divide       negative inf -> -0 ; negative -inf -> 0 ; positive positive -> +
+divide       negative negative -> + ; positive negative -> - ; negative positive -> -
 floor_divide nan anything -> nan ; anything nan -> nan ; ±inf ±inf -> nan ; ±0 ±0 -> nan
 floor_divide 0 >0 -> 0 ; -0 >0 -> -0 ; 0 <0 -> -0 ; -0 <0 -> 0
 floor_divide >0 0 -> inf ; >0 -0 -> -inf ; <0 0 -> -inf ; <0 -0 -> inf
 floor_divide inf positive -> inf|nan ; inf negative -> -inf|nan ; -inf positive -> -inf|nan
 floor_divide -inf negative -> inf|nan ; positive inf -> 0 ; positive -inf -> -0|-1
-floor_divide negative inf -> -0|-1 ; negative -inf -> 0
+floor_divide negative inf -> -0|-1 ; negative -inf -> 0 ; positive positive -> +
+floor_divide negative negative -> + ; positive negative -> - ; negative positive -> -
 remainder    nan anything -> nan ; anything nan -> nan ; ±inf ±inf -> nan ; ±0 ±0 -> nan
 remainder    ±0 >0 -> 0 ; ±0 <0 -> -0 ; nonzero ±0 -> nan ; ±inf finite -> nan
 remainder    positive inf -> first ; positive -inf -> second ; negative inf -> second
@@ -96,20 +104,45 @@ pow          inf >0 -> inf ; inf <0 -> 0 ; -inf odd -> -inf ; -inf even -> inf
 pow          -inf fraction -> inf ; -inf -odd -> -0 ; -inf -even -> 0 ; -inf -fraction -> 0
 pow          0 >0 -> 0 ; 0 <0 -> inf ; -0 odd -> -0 ; -0 even -> 0 ; -0 fraction -> 0
 pow          -0 -odd -> -inf ; -0 -even -> inf ; -0 -fraction -> inf ; negative ±fraction -> nan
-pow          nan nonzero -> nan ; ±fraction nan -> nan
+pow          nan nonzero -> nan ; ±fraction nan -> nan ; nan ±inf -> nan ; ±inf nan -> nan
+pow          ±0 nan -> nan ; -1 nan -> nan ; inf -inf -> 0 ; -inf inf -> inf ; -inf -inf -> 0
+pow          -0 inf -> 0 ; -0 -inf -> inf ; 0 -inf -> inf
 atan2        nan anything -> nan ; anything nan -> nan ; >0 ±0 -> pi/2 ; 0 >0 -> 0 ; 0 0 -> 0
 atan2        0 -0 -> pi ; 0 <0 -> pi ; -0 >0 -> -0 ; -0 0 -> -0 ; -0 -0 -> -pi ; -0 <0 -> -pi
 atan2        <0 ±0 -> -pi/2 ; positive inf -> 0 ; positive -inf -> pi ; negative inf -> -0
 atan2        negative -inf -> -pi ; inf finite -> pi/2 ; -inf finite -> -pi/2 ; inf inf -> pi/4
 atan2        inf -inf -> 3pi/4 ; -inf inf -> -pi/4 ; -inf -inf -> -3pi/4
 hypot        ±inf anything -> inf ; anything ±inf -> inf ; nan finite -> nan ; finite nan -> nan
-hypot        ±0 ±0 -> 0
+hypot        ±0 ±0 -> 0 ; nan nan -> nan ; ±0 finite -> |second| ; finite ±0 -> |first|
 logaddexp    nan anything -> nan ; anything nan -> nan ; inf any -> inf ; any inf -> inf
 maximum      nan anything -> nan ; anything nan -> nan
 minimum      nan anything -> nan ; anything nan -> nan
-copysign     0 positive -> 0 ; 0 negative -> -0 ; 1 -0 -> -1 ; nan anything -> nan
+copysign     any >0 -> |first| ; any 0 -> |first| ; any <0 -> -|first| ; any -0 -> -|first|
+copysign     nan anything -> nan
+nextafter    nan anything -> nan ; anything nan -> nan ; -0 0 -> 0 ; 0 -0 -> -0
 """
 """Functions of two real numbers; `first` and `second` are the operands."""
+
+TRUTHS = """
+isfinite  ±inf -> false ; nan -> false ; finite -> true
+isinf     ±inf -> true ; nan -> false ; finite -> false
+isnan     nan -> true ; any -> false
+signbit   0 -> false ; -0 -> true ; inf -> false ; -inf -> true ; positive -> false
+signbit   negative -> true
+equal     nan anything -> false ; anything nan -> false ; inf inf -> true ; -inf -inf -> true
+equal     ±0 ±0 -> true ; 1.5 1.5 -> true ; positive negative -> false ; ±inf finite -> false
+not_equal nan anything -> true ; anything nan -> true ; inf -inf -> true ; -inf inf -> true
+not_equal ±0 ±0 -> false ; positive negative -> true ; inf inf -> false ; -inf -inf -> false
+"""
+"""Functions of real numbers that give true or false."""
+
+COMPLEX_TRUTHS = """
+isfinite  nan anything -> false ; anything nan -> false ; ±inf anything -> false
+isfinite  anything ±inf -> false ; finite finite -> true
+isinf     ±inf anything -> true ; anything ±inf -> true ; finite nan -> false ; nan nan -> false
+isnan     nan anything -> true ; anything nan -> true ; any any -> false
+"""
+"""Functions of a complex number that give true or false."""
 
 COMPLEX = """
 abs    ±inf anything -> inf 0 ; anything ±inf -> inf 0 ; ±0 ±0 -> 0 0 ; nan finite -> nan 0
@@ -157,7 +190,11 @@ tanh   0 0 -> 0 0 ; 0 inf -> 0 nan ; nonzero inf -> nan nan ; 0 nan -> 0 nan
 tanh   nonzero nan -> nan nan ; inf positive -> 1 ±0 ; inf inf -> 1 ±0 ; inf nan -> 1 ±0
 tanh   nan 0 -> nan 0 ; nan nonzero -> nan nan ; nan nan -> nan nan
 """
-"""Functions of a complex number: real and imaginary part of operand and result."""
+"""Functions of a complex number: real and imaginary part of operand and result.
+
+`sqrt` is that of C99 and NumPy where the real part is infinite and the imaginary one positive: the
+text of the standard has NaN for -inf there, and for inf the result that C99 has for -inf.
+"""
 
 CONJUGATE = ("acos acosh asinh atanh cosh exp expm1 log log1p sinh sqrt tanh").split()
 """f(conj z) = conj f(z), says the standard of these."""
@@ -173,8 +210,8 @@ def cases(table: str) -> list[tuple[str, tuple[float, ...], tuple[str, ...]]]:
         name, rest = line.split(None, 1)
         for case in rest.split(";"):
             given, results = (side.split() for side in case.split("->"))
-            made += [(name, operands, tuple(results))
-                     for operands in itertools.product(*(WORDS[w] for w in given))]
+            numbers = [WORDS.get(w) or (float(w),) for w in given]
+            made += [(name, operands, tuple(results)) for operands in itertools.product(*numbers)]
     return made
 
 
@@ -182,9 +219,10 @@ def allowed(word: str) -> list[float]:
     """The values that a word for a result allows."""
     if "|" in word:
         return [v for w in word.split("|") for v in allowed(w)]
-    if word[0] == "±":
-        return [VALUES[word[1:]], -VALUES[word[1:]]]
-    return [-VALUES[word[1:]]] if word[0] == "-" else [VALUES[word]]
+    value = VALUES.get(word.lstrip("±-"))
+    if value is None:
+        return [float(word)]
+    return [value, -value] if word[0] == "±" else [-value if word[0] == "-" else value]
 
 
 def same(found: float, wanted: list[float], eps: float) -> bool:

@@ -36,13 +36,15 @@ _UNSIGNED = {8: dtypes.u8, 16: dtypes.u16, 32: dtypes.u32, 64: dtypes.u64}
 @eager(static=("shape", "dtype", "out_sharding"))
 def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
          out_sharding: ShardingLike = None) -> Array:
-    """Uniform random bits as unsigned integers (uint32 by default) of the given shape.
+    """Uniform random bits as unsigned integers of the given shape: of uint32 by default, or of
+    uint64 where 64-bit dtypes are on.
 
     >>> random.bits(random.key(0), (2,)).dtype
     dtype('uint32')
     """
     at_home("bits", out_sharding)
-    width = chosen_dtype("bits", dtype, np.uint32, "uint").bits
+    unsigned = np.uint64 if default_int() is dtypes.i64 else np.uint32
+    width = chosen_dtype("bits", dtype, unsigned, "uint").bits
     if width < 8:
         raise ValueError(f"bits: dtype must have at least 8 bits, got {width}")
     return draw(typed_key("bits", key), width, shape_of(shape))
@@ -204,7 +206,7 @@ def randint(key: ArrayLike, shape: ShapeLike, minval: ArrayLike, maxval: ArrayLi
     """Integers uniform in [minval, maxval).
 
     Two draws are reduced modulo the span, so the bias is below 2**-bits of the dtype. Where
-    minval >= maxval the result is minval.
+    minval >= maxval the result is minval; bounds outside the range of the dtype mean its ends.
 
     >>> random.randint(random.key(0), (3,), 0, 10).dtype
     dtype('int32')
@@ -214,12 +216,9 @@ def randint(key: ArrayLike, shape: ShapeLike, minval: ArrayLike, maxval: ArrayLi
     made = wanted if wanted.bits >= 32 else dtypes.i32       # narrow dtypes are drawn in 32 bits
     size, unsigned = shape_of(shape), _UNSIGNED[made.bits]
     info = _Range(wanted, made)
-    beyond = False
-    if isinstance(maxval, int) and maxval > info.max:
-        beyond = True
-    low, high = (_clipped(x, made, info, size) for x in (minval, maxval))
-    past_end = emit(ops.gt, *_compared(maxval, info.max, size)) if type(maxval) is Tracer and \
-        _wider(maxval, made) else constant(beyond, dtypes.bool_, size)
+    low = _clipped(minval, made, np.iinfo(wanted.numpy), size)
+    high = _clipped(maxval, made, info, size)
+    past_end = _past_end(maxval, made, info, size)
     upper, lower = (draw(k, made.bits, size) for k in new_keys(typed_key("randint", key)))
     span = emit(ops.convert, emit(ops.sub, high, low), dtype=unsigned)
     one = constant(1, unsigned, size)
@@ -244,12 +243,15 @@ class _Range:
         self.min, self.max = int(info.min), int(info.max) + (wanted is not made)
 
 
-def _wider(x: Tracer, made: DType) -> bool:
-    return np.iinfo(x.dtype).max > np.iinfo(made.numpy).max
-
-
-def _compared(x: Tracer, top: int, size: tuple[int, ...]) -> tuple[Tracer, Tracer]:
-    return broadcast_to(x, size), constant(top, x.value.type.dtype, size)
+def _past_end(maxval: Any, made: DType, info: Any, size: tuple[int, ...]) -> Tracer:
+    """Where the span must include the last number of dtype `made`, which no bound of it is above:
+    never for a narrower dtype that is drawn in this one."""
+    if info.max < np.iinfo(made.numpy).max:
+        return constant(False, dtypes.bool_, size)
+    if type(maxval) is Tracer and np.iinfo(maxval.dtype).max > info.max:
+        top = constant(info.max, maxval.value.type.dtype, size)
+        return emit(ops.gt, broadcast_to(maxval, size), top)
+    return constant(isinstance(maxval, int) and maxval > info.max, dtypes.bool_, size)
 
 
 def _clipped(x: Any, made: DType, info: Any, size: tuple[int, ...]) -> Tracer:

@@ -11,7 +11,14 @@ from xfront_ir.dtypes import DType
 from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
-from ..arrays.operands import broadcast_to, convert, operand, promote_inexact, shape_of
+from ..arrays.operands import (
+    broadcast_to,
+    convert,
+    inexact_dtype,
+    operand,
+    promote_inexact,
+    shape_of,
+)
 from ..dtypes import TypePromotionError
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
@@ -229,7 +236,8 @@ def binomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, shape: ShapeLike | None
       n: numbers of trials, whole numbers of any numeric dtype.
       p: floats in [0, 1].
       shape: shape of the result, to which both broadcast.
-      dtype: a float dtype; the default float if None.
+      dtype: a float dtype; the default float if None. The counts are drawn in the float dtype of p,
+        at 32 bits or more, and converted.
     Returns: floats; NaN where n is negative or p is outside [0, 1].
     Raises: ValueError for another dtype, and where the parameters do not broadcast to `shape`.
     Source: Hormann, The generation of binomial random variates (1993) where n min(p, 1-p) is above
@@ -245,7 +253,8 @@ def binomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, shape: ShapeLike | None
             raise TypePromotionError("In arguments to binomial, cannot safely cast argument of "
                                      f"type {x.value.type.dtype.name} to {made.name}")
     size = size_of("binomial", shape, n.shape, p.shape)
-    wide = made if made.bits >= 32 else dtypes.f32
+    wide = inexact_dtype(p.value.type.dtype)
+    wide = wide if wide.bits >= 32 else dtypes.f32
     n, p = (_steady(broadcast_to(convert(x, wide), size)) for x in (n, p))
     return convert(_binomial(typed_key("binomial", key), n, p), made)
 

@@ -85,7 +85,8 @@ def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool =
 
     Args:
       key: a random key.
-      x: an array, or an int; a negative one gives an empty result.
+      x: an array, or an int or an array without axes that holds one; a negative one gives an
+        empty result.
       axis: the axis of `x` along which slices are permuted.
       independent: whether each vector along the axis is permuted differently.
     Raises: TypeError for a float; AxisError, a ValueError, for an axis out of range.
@@ -94,10 +95,21 @@ def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool =
     (4,)
     """
     at_home("permutation", out_sharding)
-    if isinstance(x, (int, np.integer)) and not isinstance(x, (bool, np.bool_)):
+    n = _whole_number(x)
+    if n is not None:
         normalize_axis("permutation", axis, 1)
-        return _permuted_range(key, max(0, int(x)))
+        return _permuted_range(key, max(0, n))
     return _permuted(key, x, axis, independent)
+
+
+def _whole_number(x: Any) -> int | None:
+    """The int that `x` is or, as an array without axes, holds; None for all else, traced ones
+    too."""
+    if isinstance(x, int):
+        return None if isinstance(x, bool) else x
+    if isinstance(x, Tracer) or getattr(x, "shape", None) != () or x.dtype.kind not in "iu":
+        return None
+    return int(x)
 
 
 # --- choice ---------------------------------------------------------------------------------------
@@ -194,8 +206,9 @@ def choice(key: ArrayLike, a: ArrayLike, shape: ShapeLike = (), replace: bool = 
     if not isinstance(shape, (tuple, list, np.ndarray)):
         raise TypeError("shape argument of random.choice must be a sequence, got "
                         f"{shape!r}; write ({shape!r},)")
-    if isinstance(a, (bool, int, float, np.generic)):
-        return _chosen(key, None, p, int(a), shape_of(shape), replace, axis, mode)
+    n = int(a) if isinstance(a, (bool, float, np.generic)) else _whole_number(a)
+    if n is not None:
+        return _chosen(key, None, p, n, shape_of(shape), replace, axis, mode)
     return _chosen(key, a, p, None, shape_of(shape), replace, axis, mode)
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from xfront_ir.dtypes import from_numpy
 
 from .. import numpy as jnp
 from ..arrays.arguments import only
-from ..arrays.operands import array_like
+from ..arrays.operands import array_like, inexact_dtype
 from ..on_demand import shown as _shown
 from ..tracebacks import front_door
 from ..tracing.tracer import Tracer
@@ -54,7 +55,7 @@ class RegularGridInterpolator:
                     np.asarray(p)[1:], np.asarray(p)[:-1]).all():
                 raise ValueError(f"{name}: the points of axis {axis} must be strictly ascending")
         if not jnp.issubdtype(self.values.dtype, jnp.inexact):
-            self.values = self.values.astype(float)
+            self.values = self.values.astype(inexact_dtype(from_numpy(self.values.dtype)).numpy)
         self.method = method
         self.fill_value = fill_value if fill_value is None else jnp.asarray(
             array_like(name, fill_value, "fill_value"))

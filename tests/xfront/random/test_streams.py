@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import xfront
+import xfront.numpy as jnp
 import xfront.random as random
 from tests.recorded.record_random_api import CASES, evaluate
 
@@ -78,3 +79,42 @@ def test_bounds_that_are_known_give_what_unknown_ones_give(dtype):
     unknown = xfront.jit(lambda bs: [draw(*b) for b in bs])(bounds)
     for a, b in zip(known, unknown, strict=True):
         np.testing.assert_array_equal(np.asarray(a, np.float32), np.asarray(b, np.float32))
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["32 bits", "64 bits"])
+def test_bounds_outside_of_a_narrow_dtype_mean_its_ends(wide):
+    with xfront.enable_x64(wide):
+        drawn = xfront.jit(lambda key: {
+            case: random.randint(key, (2000,), *case[1:], case[0]) for case in (
+                ("int8", 125, 300), ("int8", -300, -126), ("int8", 300, 400), ("int8", 125, 128),
+                ("int8", -400, -300), ("uint8", 253, 257), ("uint8", -5, 2),
+                ("int16", 32766, 40000))})(random.key(2))
+    for (dtype, low, high), made in drawn.items():
+        ends = np.iinfo(dtype)
+        first = min(max(low, ends.min), ends.max)
+        numbers = set(range(first, min(high, ends.max + 1))) or {first}
+        assert set(made.tolist()) == numbers, (dtype, low, high)
+
+
+def test_streams_with_64_bits():
+    key, f32 = random.key(5), np.float32
+    with xfront.enable_x64(True):
+        assert random.bits(random.key(7)) == np.uint64(15571024786774969728)
+        counts = [random.binomial(key, *given) for given in (
+            (9.0, 0.3, (4,), "float32"), (f32(9), f32(0.3), (4,), "float64"),
+            (90.0, 0.3, (4,), "float32"))]
+    # drawn in the dtype of the probability, whatever that of the result
+    assert np.asarray(counts).tolist() == [[5, 4, 2, 3], [4, 4, 4, 3], [23, 27, 26, 30]]
+    assert [c.dtype.name for c in counts] == ["float32", "float64", "float32"]
+
+
+@pytest.mark.parametrize("n", [np.asarray(5), jnp.asarray(5), jnp.int32(5), np.int64(5)])
+def test_numbers_of_elements_in_arrays_without_axes(n):
+    key = random.key(0)
+    np.testing.assert_array_equal(random.permutation(key, n), random.permutation(key, 5))
+    np.testing.assert_array_equal(random.choice(key, n, (2,)), random.choice(key, 5, (2,)))
+    assert random.permutation(key, jnp.int32(-2)).shape == (0,)
+    with pytest.raises(TypeError, match="must be an integer"):
+        random.permutation(key, jnp.asarray(5.0))
+    with pytest.raises(xfront.errors.ConcretizationTypeError):
+        xfront.jit(lambda n: random.permutation(key, n))(n)

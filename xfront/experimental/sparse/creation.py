@@ -92,12 +92,14 @@ def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = float, indices_d
       key: a random key.
       shape: shape of the dense array.
       dtype: dtype of the elements, by default the default float.
-      indices_dtype: dtype of the coordinates; None means int32.
-      nse: number of elements of each batch element; a number below 1 is their share of all places.
+      indices_dtype: dtype of the coordinates, by default the default integer.
+      nse: number of elements of each batch element, a whole number; below 1 their share of all
+        places.
       n_batch, n_dense: number of leading batch axes and of trailing dense axes.
       unique_indices, sorted_indices: whether coordinates are distinct, and in lexicographic order.
       generator: function that is called with a key, `shape`, `dtype` and `kwds` for the elements.
-    Raises: ValueError where there are fewer places than distinct elements.
+    Raises: ValueError where there are fewer places than distinct elements, and where nse is above
+      1 and not whole.
 
     >>> mat = sparse.random_bcoo(xfront.random.key(0), (3, 4), nse=0.25)
     >>> mat.nse, mat.shape
@@ -107,6 +109,8 @@ def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = float, indices_d
     end = len(shape) - n_dense
     batch, sparse, dense = shape[:n_batch], shape[n_batch:end], shape[end:]
     places = math.prod(sparse)
+    if nse >= 1 and nse != int(nse):
+        raise ValueError(f"random_bcoo: nse must be a whole number or below 1, got {nse}")
     count = math.ceil(nse * places) if 0 < nse < 1 else int(nse)
     if count < 0 or (unique_indices and count > places):
         raise ValueError(f"random_bcoo: cannot draw {count} distinct positions in the sparse shape "
@@ -120,7 +124,7 @@ def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = float, indices_d
     keys = random.split(for_places, (math.prod(batch),))
     at = jnp.stack(jnp.unravel_index(vmap(flat)(keys), sparse), axis=-1) if sparse else (
         jnp.zeros((math.prod(batch), count, 0), np.int32))
-    indices = at.reshape(*batch, count, len(sparse)).astype(indices_dtype or np.int32)
+    indices = at.reshape(*batch, count, len(sparse)).astype(indices_dtype or int)
     data = generator(for_data, shape=(*batch, count, *dense), dtype=jnp.result_type(dtype), **kwds)
     return BCOO((data, indices), shape=shape, indices_sorted=sorted_indices,
                 unique_indices=unique_indices)
