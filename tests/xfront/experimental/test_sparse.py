@@ -130,6 +130,10 @@ def test_duplicates_order_and_layout() -> None:
     same(sparse.empty((2, 3), nse=2), np.zeros((2, 3)))
     random = sparse.random_bcoo(jax.random.key(0), (2, 4, 5), nse=0.5, n_batch=1, n_dense=0)
     assert random.nse == 10 and (np.asarray(random.todense()) != 0).sum() == 20
+    with pytest.raises(ValueError, match="whole number or below 1, got 1.5"):
+        sparse.random_bcoo(jax.random.key(0), (4, 5), nse=1.5)
+    with jax.enable_x64(True):
+        assert sparse.random_bcoo(jax.random.key(0), (4,), nse=2).indices.dtype == np.int64
     rows = sparse.BCSR.fromdense(D)
     assert rows.indptr.tolist() == [0, 2, 3] and rows.indices.tolist() == [1, 2, 0]
     assert sparse.bcsr_extract(rows.indices, rows.indptr, E).tolist() == [4.0, 0.0, 2.0]

@@ -217,3 +217,12 @@ def test_images_without_pixels() -> None:
     assert ndimage.map_coordinates(none, [np.zeros(0)] * 2, 1, mode="wrap").shape == (0,)
     with pytest.raises(ValueError, match="no pixels"):
         ndimage.map_coordinates(none, at, 1, mode="nearest")
+
+
+@pytest.mark.parametrize(("given", "made"), [(np.int32, np.float32), (np.int64, np.float64)])
+def test_integers_on_a_grid_become_floats_of_their_width(given: type, made: type) -> None:
+    with jax.enable_x64(True):
+        values = np.array([0, 1, 4, 9], given)
+        at = interpolate.RegularGridInterpolator((np.arange(4, dtype=np.float32),), values)(
+            np.array([[0.5], [2.5]], np.float32))
+        assert at.dtype == made and at.tolist() == [0.5, 6.5]

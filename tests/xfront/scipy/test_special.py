@@ -136,3 +136,25 @@ def test_log_ndtr_far_out() -> None:
     slopes = xfront.vmap(xfront.grad(special.log_ndtr))(x[1:-1])
     np.testing.assert_allclose(slopes[1:], [1e4, 30.033259, 1.02797736e-18, 8e-38, 0, 0],
                                rtol=1e-5, atol=1e-37)
+
+
+def test_tails_of_the_normal_distribution_keep_their_digits() -> None:
+    """Values of mpmath with 40 digits."""
+    x = jnp.array([-37.0, -20.5, -11.816, -5.25, -1.0, -0.0, 3.5, 9.0])
+    wanted = [5.7255712225245768e-300, 1.076467325879096e-93, 1.6134320332770836e-32,
+              7.6049605164887143e-8, 0.15865525393145705, 0.5, 0.99976737092096447, 1.0]
+    slopes = [2.1200065515246056e-298, 2.2119843802105703e-92, 1.9198969829920688e-31,
+              4.1284709886299984e-7, 0.24197072451914335, 0.39894228040143268,
+              8.7268269504576007e-4, 1.0279773571668915e-18]
+    for dtype, rtol in ((np.float32, 4e-7), (np.float64, 4e-15)):
+        with xfront.enable_x64(dtype is np.float64):
+            points = np.array(x, dtype)
+            made = special.ndtr(points)
+            assert made.dtype == dtype
+            np.testing.assert_allclose(made, wanted, rtol=rtol, atol=1e-38 * (dtype is np.float32))
+            np.testing.assert_allclose(xfront.vmap(xfront.grad(special.ndtr))(points), slopes,
+                                       rtol=rtol, atol=1e-38 * (dtype is np.float32))
+    edges = jnp.array([-np.inf, -1e30, 1e30, np.inf, np.nan])
+    np.testing.assert_array_equal(special.ndtr(edges), [0, 0, 1, 1, np.nan])
+    np.testing.assert_array_equal(xfront.vmap(xfront.grad(special.ndtr))(edges),
+                                  [0, 0, 0, 0, np.nan])

@@ -371,7 +371,10 @@ def test_what_is_weak_of_numbers():
     (stats.chi2.pdf, (0.0, 5.0, 0.0, 2.0)), (stats.gamma.logsf, (0.0, 0.5, 0.0, 2.0)),
     (stats.gamma.logcdf, (1e30, 2.0, 0.0, 1e-10)), (stats.norm.pdf, (1e30, 0.0, 1e-10)),
     (stats.norm.cdf, (-1e30, 0.0, 1e-10)), (stats.cauchy.sf, (1e30, 0.0, 1e-10)),
-    (stats.expon.cdf, (1e30, 0.0, 1e-10)),
+    (stats.expon.cdf, (1e30, 0.0, 1e-10)), (stats.norm.cdf, (1e30, 0.0, 1e-5)),
+    (stats.norm.logsf, (-1e30, 0.0, 1e-5)), (stats.norm.pdf, (1e30, 0.0, 1e-5)),
+    (stats.expon.sf, (1e30, 0.0, 1e-5)), (stats.gamma.cdf, (1e30, 10.0, 0.0, 1e-5)),
+    (stats.cauchy.cdf, (1e30, 0.0, 1e-5)), (stats.laplace.cdf, (1e30, 0.0, 1e-5)),
 ], ids=lambda v: v.__qualname__ if callable(v) else "")
 def test_gradients_where_a_density_is_zero_or_the_standard_point_overflows(f, args):
     # the slope of logsf in x is infinite there

@@ -51,7 +51,7 @@ def _exp_of_square(x: Any) -> Any:
 def falling_bell(x: Any) -> Any:
     """exp(-x^2 / 2). What rounding takes from the square is found by way of a number near x whose
     square is exact."""
-    x = where(abs(x) < 40, x, 40.0)
+    x = where(abs(x) > 40, 40.0, x)                # NaN stays
     half = 0.5 * x * x
     near = emit(ops.floor, x * 16 + 0.5) * (1 / 16)
     lost = (0.5 * near * near - half) + 0.5 * (x - near) * (x + near)

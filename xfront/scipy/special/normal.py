@@ -64,9 +64,24 @@ def ndtr(x: ArrayLike) -> Array:
     return strong(ndtr_of(real("ndtr", x)))
 
 
+def _ndtr_body(x: Any) -> Any:
+    """The tail on the side of x by way of erfcx: erfc itself squares a rounded x / sqrt(2)."""
+    tail = 0.5 * erfcx_of_positive(abs(x) * math.sqrt(0.5)) * falling_bell(x)
+    return where(x < 0, tail, 1 - tail)
+
+
+def _density(x: Any) -> Any:
+    return falling_bell(x) * (1 / math.sqrt(2 * math.pi))
+
+
+_ndtr = with_slopes(_ndtr_body, lambda _, x: _density(x))
+
+
 def ndtr_of(x: Any) -> Any:
     """`ndtr` of a tracer."""
-    return mul(emit(ops.erfc, mul(x, -math.sqrt(0.5))), 0.5)
+    if x.value.type.dtype.bits < 32:
+        return mul(emit(ops.erfc, mul(x, -math.sqrt(0.5))), 0.5)
+    return as_tracer(_ndtr(x))
 
 
 @eager
@@ -185,7 +200,7 @@ def _slope_of_log_ndtr(_: Any, x: Any) -> Any:
     for k in range(9, 0, -1):                       # Horner: 1 - (1/x^2)(1 - (3/x^2)(1 - ...))
         series = 1.0 - (2 * k - 1) * inverse * series
     near = as_tracer(where(is_low, 0.0, x))
-    return where(is_low, -far / series, exp(log_density_of(near)) / ndtr_of(near))
+    return where(is_low, -far / series, _density(near) / ndtr_of(near))
 
 
 _log_ndtr_with_slope = with_slopes(_log_ndtr, _slope_of_log_ndtr)

@@ -24,6 +24,8 @@ from ...docstrings import with_example
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
 from ...tracing.trace import emit
 from ...tracing.tracer import Tracer
+from ...transforms.custom_jvp import custom_jvp
+from ...transforms.symbolic import SymbolicZero
 
 Formula = Callable[..., Any]
 _ENDS = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-math.inf, 0.0),
@@ -138,11 +140,12 @@ class Family:
         be zero times infinity.
         """
         if out is None:
-            return from_loc if scale is None else div(from_loc, scale)
+            return from_loc if scale is None else _scaled(from_loc, scale)
         from_loc = choose(out, self.inside, from_loc)
         if scale is None:
             return from_loc
-        return div(from_loc, choose(emit(ops.or_, out, compare(ops.eq, from_loc, 0)), 1.0, scale))
+        unmoved = emit(ops.or_, out, compare(ops.eq, from_loc, 0))
+        return _scaled(from_loc, choose(unmoved, 1.0, scale))
 
     def _ends_somewhere(self) -> bool:
         """Whether the support has an end."""
@@ -181,6 +184,25 @@ class Family:
         body.__annotations__, body.__defaults__ = {}, (0, 1)[:len(self.placed)]
         body.__code__ = body.__code__.replace(co_name=called, co_varnames=names)
         return eager(body)
+
+
+@custom_jvp
+def _scaled(from_loc: Any, scale: Any) -> Any:
+    return div(from_loc, scale)
+
+
+def _slope_of_scaled(primals: Any, tangents: Any) -> Any:
+    """In reverse the cotangent meets z before it meets 1 / scale: z / scale may leave the range at
+    points where the cotangent is 0."""
+    z, scale = _scaled(*primals), primals[1]
+    of_loc, of_scale = (None if isinstance(t, SymbolicZero) else div(t, scale) for t in tangents)
+    if of_scale is None:
+        return z, of_loc
+    lost = mul(of_scale, negative(z))
+    return z, lost if of_loc is None else add(of_loc, lost)
+
+
+_scaled.defjvp(_slope_of_scaled, symbolic_zeros=True)
 
 
 def _taking(count: int, whole: Callable[..., Any]) -> Any:
