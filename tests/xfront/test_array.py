@@ -223,11 +223,13 @@ def test_rows_of_an_array_on_a_mesh_of_one_device() -> None:
 
 @pytest.mark.parametrize(("dtype", "shape"), [
     ("float32", (40,)), ("bfloat16", (33, 2)), ("bool", (16, 2, 1)), ("int4", (35,)),
-    ("complex64", (17, 4)), ("float32", (32, 0)),
+    ("complex64", (17, 4)), ("float32", (32, 0)), ("float32", (3, 4)), ("int4", (5,)),
+    ("bfloat16", (2, 3, 5)), ("float32", (16, 8)), ("bool", (4, 0)),
 ])
 def test_rows_taken_apart_by_a_program(dtype, shape, monkeypatch) -> None:
     """The same arrays, in chunks; what is left over comes from the host."""
     monkeypatch.setattr(rows, "ENOUGH", 0)
+    monkeypatch.setattr(rows, "ENOUGH_OF_SMALL", 0)
     numbers = (np.arange(np.prod(shape)) % 5).reshape(shape)
     host = numbers.astype(np.dtype(getattr(ml_dtypes, dtype, dtype)))
     for weak, committed in ((False, False), (dtype == "float32", True)):
@@ -239,6 +241,25 @@ def test_rows_taken_apart_by_a_program(dtype, shape, monkeypatch) -> None:
             assert (row.shape, row.weak_type, row.committed) == (wanted.shape, weak, committed)
             np.testing.assert_array_equal(np.asarray(row), wanted)
     assert rows._programs
+
+
+def test_rows_of_a_small_array_are_copies(monkeypatch) -> None:
+    for enough in (2 ** 40, 0):                  # from the host, by a program
+        monkeypatch.setattr(rows, "ENOUGH_OF_SMALL", enough)
+        x = xfront.numpy.arange(12.0).reshape(3, 4)
+        a, b, c = x
+        with pytest.raises(ValueError, match="unpack"):
+            a, b = x
+        xfront.jit(lambda x: x + 1, donate_argnums=0)(x)
+        assert x.is_deleted()
+        assert [r.tolist() for r in (a, b, c)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+        with pytest.raises(RuntimeError, match="deleted"):
+            list(x)
+        assert xfront.jit(lambda: [r * 2 for r in b])()[1] == 10
+        turned = xfront.jit(lambda x: x.T)(xfront.numpy.arange(12.0).reshape(3, 4))
+        assert [r.tolist() for r in turned] == [[i, i + 4, i + 8] for i in range(4)]
+        assert xfront.grad(lambda x: sum(r.sum() * i for i, r in enumerate(x)))(
+            np.ones((2, 2), np.float32)).tolist() == [[0, 0], [1, 1]]
 
 
 def test_a_program_for_rows_comes_late(monkeypatch) -> None:
@@ -253,6 +274,11 @@ def test_a_program_for_rows_comes_late(monkeypatch) -> None:
     large = put(np.zeros((128, 5), np.float32))
     list(large), list(large)
     assert len(rows._programs) == 1
+    monkeypatch.setattr(rows, "ENOUGH_OF_SMALL", 6)
+    few, others = put(np.zeros((3, 5), np.float32)), put(np.zeros((3, 64), np.float32))
+    for made in (1, 1, 2, 2):
+        list(few), list(others)
+        assert len(rows._programs) == made
     row, *_ = x
     x.delete()
     assert row.tolist() == [0, 1]
