@@ -255,7 +255,7 @@ def test_rows_of_a_small_array_are_copies(monkeypatch) -> None:
         assert [r.tolist() for r in (a, b, c)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
         with pytest.raises(RuntimeError, match="deleted"):
             list(x)
-        assert xfront.jit(lambda: [r * 2 for r in b])()[1] == 10
+        assert xfront.jit(lambda b=b: [r * 2 for r in b])()[1] == 10
         turned = xfront.jit(lambda x: x.T)(xfront.numpy.arange(12.0).reshape(3, 4))
         assert [r.tolist() for r in turned] == [[i, i + 4, i + 8] for i in range(4)]
         assert xfront.grad(lambda x: sum(r.sum() * i for i, r in enumerate(x)))(
