@@ -114,7 +114,7 @@ _REDUCTIONS = frozenset((ops.reduce_sum, ops.reduce_prod, ops.reduce_max, ops.re
 _WITH_COMBINER = frozenset((ops.reduce, ops.reduce_window))
 _MANY = frozenset((
     ops.threefry2x32, ops.bessel_i0e, ops.betainc, ops.igamma, ops.igammac, ops.igamma_grad_a,
-    ops.random_gamma_grad, ops.cholesky))
+    ops.random_gamma_grad, ops.gelu, ops.cholesky))
 _MANY_IF_COMPLEX = frozenset((
     ops.abs, ops.acos, ops.acosh, ops.asin, ops.asinh, ops.atan, ops.atanh, ops.cos, ops.cosh,
     ops.exp, ops.expm1, ops.log, ops.log1p, ops.max, ops.min, ops.sin, ops.sinh, ops.sqrt, ops.tan,

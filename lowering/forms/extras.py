@@ -27,7 +27,7 @@ class Extras(NamedTuple):
 
 NOTHING = Extras()
 
-ALWAYS = {"tpu": Extras(forms=3), "cuda": Extras(forms=1)}
+ALWAYS = {"tpu": Extras(forms=4), "cuda": Extras(forms=1)}
 """The extras of every program on a platform: a change of a form must change its number."""
 
 

@@ -18,6 +18,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
 from xfront_ir.opdef import OpDef
 from xfront_ir.ops.formulas import Term, where
+from xfront_ir.ops.special import gelu_terms
 
 Formula = Callable[..., Term]
 
@@ -62,7 +63,7 @@ for _definition, _name in {
     _of_chlo(_definition, _name)
 
 
-# --- Bessel i0e ---------------------------------------------------------------------------
+# --- Bessel i0e, gelu ---------------------------------------------------------------------
 
 _I0E_NEAR = (       # Chebyshev coefficients of i0e(x) in x/4 - 1, for x in [0, 8]
     0.33839763720473803, -0.3046826723431984, 0.17162090152220877, -0.09490109704804764,
@@ -103,6 +104,11 @@ def _bessel_i0e(x: Term) -> Term:
         root = ops.sqrt(1.0 / size)
     far = _chebyshev(16.0 / where(size > 8.0, size, 8.0) - 1.0, _I0E_FAR) * root
     return where(size > 8.0, far, near)
+
+
+@_formula(ops.gelu)
+def _gelu(x: Term) -> Term:
+    return x * ((gelu_terms(x)[1] + 1) * 0.5)
 
 
 # --- incomplete gamma ---------------------------------------------------------------------

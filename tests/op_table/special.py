@@ -32,6 +32,7 @@ ROWS = [
     _two("zeta", (1.5, 5), (0.5, 5), active=(False, True)),
     _one("bessel_i0e", 0.5, 12, [0.0, -1.0, 7.9, 8.0, 8.1, 40.0, -40.0, NAN]),
     _one("bessel_i1e", 0.5, 12, [0.0, -1.0, 7.9, 8.0, 8.1, 40.0, -40.0, NAN]),
+    _one("gelu", -3, 3, [0.0, -0.0, -5.0, 30.0, -30.0, INF, NAN]),
     _two("igamma", (0.5, 4), (0.5, 4), edges=A_AND_X, active=(False, True)),
     _two("igammac", (0.5, 4), (0.5, 4), edges=A_AND_X, active=(False, True)),
     _two("igamma_grad_a", (0.5, 4), (0.5, 4), edges=A_AND_X, differentiable=False),

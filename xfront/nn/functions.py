@@ -193,19 +193,13 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     Array([-0.159,  0.   ,  1.955], dtype=float32)
     """
     x = strong(inexact("gelu", x))
-    if approximate:
-        bounded, factor = _bounded(x), math.sqrt(2 / math.pi)
-        inner = mul(bounded, add(mul(emit(ops.square, bounded), factor * 0.044715), factor))
-        return mul(x, mul(add(emit(ops.tanh, inner), 1.0), 0.5))
-    return mul(mul(x, 0.5), emit(ops.erfc, mul(x, -math.sqrt(0.5))))
-
-
-def _bounded(x: Any) -> Any:
-    """Real x clamped to where the tanh of its cube is 1 in every digit; complex x as it is."""
-    if x.value.type.dtype.is_complex:
-        return x
-    return emit(ops.clamp, x.home.literal(x.dtype.type(-20), ()), x,
-                x.home.literal(x.dtype.type(20), ()))
+    if not approximate:
+        return mul(mul(x, 0.5), emit(ops.erfc, mul(x, -math.sqrt(0.5))))
+    if not x.value.type.dtype.is_complex:
+        return emit(ops.gelu, x)
+    factor = math.sqrt(2 / math.pi)
+    inner = mul(x, add(mul(emit(ops.square, x), factor * 0.044715), factor))
+    return mul(x, mul(add(emit(ops.tanh, inner), 1.0), 0.5))
 
 
 @eager

@@ -1,7 +1,8 @@
 """Special functions: error functions, gamma and its kin, Bessel functions, incomplete integrals.
 
 All of them take floats. Sources: CHLO spec for erf, erfc, erf_inv, lgamma, digamma, polygamma,
-zeta, bessel_i1e; Abramowitz and Stegun, chapters 6, 9 and 26, for the others and the derivatives.
+zeta, bessel_i1e; Abramowitz and Stegun, chapters 6, 9 and 26, for the others and the derivatives,
+but for gelu.
 Where no closed derivative exists in one operand, asking for it is an error, never zero.
 """
 
@@ -16,7 +17,7 @@ from ..errors import MissingRule
 from ..opdef import NONE, OpDef
 from ..spreading import alike, spreads
 from ..traits import EXPENSIVE, MERGED, does, mark
-from .elementwise import exp, floor, log, log1p, sign, sin, sqrt, square
+from .elementwise import clamp, exp, floor, log, log1p, sign, sin, sqrt, square, tanh
 from .families import Partial, elementwise, is_float, slope
 from .formulas import Term, where
 
@@ -143,16 +144,42 @@ betainc = _float("betainc", _no_derivative("betainc", "a"), _no_derivative("beta
                  slope(_beta_density))
 
 
+# --- gelu ---------------------------------------------------------------------------------
+
+def gelu_terms(x: Term) -> tuple[Term, Term]:
+    """The square of z, and tanh(sqrt(2/pi) (z + 0.044715 z^3)), where z is x clamped to where the
+    tanh is 1 in every digit."""
+    end = x.like(20, x.type.with_shape(()))
+    z = clamp(-end, x, end)
+    squared, factor = z * z, math.sqrt(2 / math.pi)
+    return squared, tanh(z * (squared * (factor * 0.044715) + factor))
+
+
+def _slope_gelu(x: Term, y: Term) -> Term:
+    """h + x h (1 - t) u'(x), where h is (1 + t) / 2 and u the cubic under the tanh t."""
+    wide = x.to(dtypes.f32) if x.dtype.bits < 32 else x
+    squared, t = gelu_terms(wide)
+    half, factor = (t + 1) * 0.5, math.sqrt(2 / math.pi)
+    bend = squared * (factor * 3 * 0.044715) + factor
+    near = where(abs(wide) > 20, 0, wide)                # NaN stays, for second derivatives
+    return (half + near * half * (1 - t) * bend).to(x.dtype)
+
+
+gelu = _float("gelu", slope(_slope_gelu))
+"""x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2. Source: arXiv:1606.08415."""
+
+
 # --- axes that divide ---------------------------------------------------------------------
 
 spreads(alike, erf, erfc, erf_inv, lgamma, digamma, polygamma, zeta, bessel_i0e, bessel_i1e,
-        igamma, igammac, igamma_grad_a, random_gamma_grad, betainc)
+        igamma, igammac, igamma_grad_a, random_gamma_grad, betainc, gelu)
 
 
 # --- what passes ask ----------------------------------------------------------------------
 
-mark({MERGED}, erf, erfc, erf_inv, lgamma, digamma, polygamma, zeta, bessel_i0e, bessel_i1e)
-mark({EXPENSIVE}, erf)
+mark({MERGED}, erf, erfc, erf_inv, lgamma, digamma, polygamma, zeta, bessel_i0e, bessel_i1e, gelu)
+mark({EXPENSIVE}, erf, gelu)
+does(20, gelu)
 does(40, erf_inv)
 does(80, lgamma, digamma)
 does(200, polygamma, zeta)

@@ -235,3 +235,12 @@ def betainc(a: float, b: float, x: float) -> float:
         if abs(c * d - 1) < 1e-16:
             break
     return front * fraction
+
+
+# --- gelu ---------------------------------------------------------------------------------
+
+@_scalar("gelu")
+def gelu(x: float) -> float:
+    """x / (1 + exp(-2 u)) with the cubic u under the tanh, which is cut off at -300 and 300."""
+    u = math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
+    return x / (1 + math.exp(-2 * max(-300.0, min(u, 300.0))))
