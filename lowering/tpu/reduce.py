@@ -10,6 +10,8 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.formulas import Term
 
+from . import running  # noqa: F401  (forms of the same family)
+
 
 def softmax(place: Place, op: Op) -> list[Value] | None:
     """The elements are x times e / s times -(1 / s), where s is the sum of e in each row, and e the

@@ -16,7 +16,7 @@ from ..opdef import AXES, BOOL, DTYPE, INT, LINEAR_OP, ZERO, OpDef, define
 from ..spreading import SUMS, along, gone, spreads
 from ..traits import BRANCHES, EXPENSIVE, LIGHT, MERGED, REDUCES, mark
 from ..types import TensorType
-from .elementwise import add, complex_, exp, imag, is_finite, log, logistic, max_, min_, real
+from .elementwise import add, complex_, exp, imag, is_finite, log, logistic, max_, min_, mul, real
 from .families import (
     is_any,
     is_inexact,
@@ -223,8 +223,11 @@ def _transpose_cumsum(b: Builder, op: Op, cotangents: Tangents, known: Tangents)
 def _scanned_tangent(combine: Combine) -> Any:
     """Tangent of a running reduction: the pairs (element, tangent), scanned together."""
     def jvp(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
-        pairs = (op.operands[0], tangents[0])
-        return (associative_scan(b, combine, pairs, op.attrs["axis"], op.attrs["reverse"])[1],)
+        axis, values = op.attrs["axis"], [op.operands[0], tangents[0], op.results[0]]
+        if not op.attrs["reverse"]:
+            return (_tangents(b, combine, *values, axis),)
+        values = [b.emit(reverse, v, axes=(axis,)) for v in values]
+        return (b.emit(reverse, _tangents(b, combine, *values, axis), axes=(axis,)),)
 
     return jvp
 
@@ -264,33 +267,58 @@ def _log_sum(x: Term, tx: Term, y: Term, ty: Term) -> tuple[Term, Term]:
     return made, tx * exp(x - safe) + ty * exp(y - safe)
 
 
-def associative_scan(b: Builder, combine: Combine, values: Sequence[Value], axis: int,
-                     reversed: bool) -> tuple[Value, ...]:
-    """Running combination along an axis, in logarithmic depth: first of pairs, then between them.
-    """
-    values = tuple(values)
-    if reversed:
-        values = tuple(b.emit(reverse, v, axes=(axis,)) for v in values)
-    values = _scan(b, combine, values, axis)
-    return tuple(b.emit(reverse, v, axes=(axis,)) for v in values) if reversed else values
-
-
-def _scan(b: Builder, combine: Combine, values: tuple[Value, ...], axis: int) -> tuple[Value, ...]:
-    n = values[0].type.shape[axis]
+def _tangents(b: Builder, combine: Combine, x: Value, t: Value, y: Value, axis: int) -> Value:
+    """The tangents of the running combinations `y` of `x`, in logarithmic depth: first of pairs,
+    then between them."""
+    n = x.type.shape[axis]
     if n < 2:
-        return values
-    pairs = combine(b, tuple(cut(b, v, axis, 0, n - 1, 2) for v in values),
-                    tuple(cut(b, v, axis, 1, n, 2) for v in values))
-    odd = _scan(b, combine, pairs, axis)
-    first = tuple(cut(b, v, axis, 0, 1) for v in values)
-    if n == 2:
-        even = first
-    else:
-        before = tuple(cut(b, v, axis, 0, (n - 1) // 2) for v in odd)
-        after = combine(b, before, tuple(cut(b, v, axis, 2, n, 2) for v in values))
-        even = tuple(b.emit(concatenate, f, a, dimension=axis)
-                     for f, a in zip(first, after, strict=True))
-    return tuple(_interleave(b, e, o, axis) for e, o in zip(even, odd, strict=True))
+        return t
+    (x_even, t_even), (x_odd, t_odd) = [
+        [cut(b, v, axis, first, n, 2) for v in (x, t)] for first in (0, 1)]
+    pairs = combine(b, [cut(b, v, axis, 0, n // 2) for v in (x_even, t_even)], (x_odd, t_odd))
+    y_odd = cut(b, y, axis, 1, n, 2)
+    odd, even = _tangents(b, combine, *pairs, y_odd, axis), cut(b, t_even, axis, 0, 1)
+    if n > 2:
+        before = [cut(b, v, axis, 0, (n - 1) // 2) for v in (y_odd, odd)]
+        own = [cut(b, v, axis, 1, (n + 1) // 2) for v in (x_even, t_even)]
+        even = b.emit(concatenate, even, combine(b, before, own)[1], dimension=axis)
+    return _interleave(b, even, odd, axis)
+
+
+def _jvp_cumprod(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
+    """The tangent T[i] = x[i] T[i-1] + y[i-1] t[i], where y is the result."""
+    axis, reversed = op.attrs["axis"], op.attrs["reverse"]
+    x, t, y = [b.emit(reverse, v, axes=(axis,)) if reversed else v
+               for v in (op.operands[0], tangents[0], op.results[0])]
+    if y.type.shape[axis] > 1:
+        before = _after(b, cut(b, y, axis, 0, y.type.shape[axis] - 1), axis, 1)
+        t = b.emit(mul, t, before)
+    made = _recurrence(b, x, t, axis)
+    return (b.emit(reverse, made, axes=(axis,)) if reversed else made,)
+
+
+def _recurrence(b: Builder, x: Value, t: Value, axis: int) -> Value:
+    """T[i] = x[i] T[i-1] + t[i], in logarithmic depth: first of pairs, then between them."""
+    n = x.type.shape[axis]
+    if n < 2:
+        return t
+    (x_even, t_even), (x_odd, t_odd) = [
+        [cut(b, v, axis, first, n, 2) for v in (x, t)] for first in (0, 1)]
+    x_pair, t_pair = [cut(b, v, axis, 0, n // 2) for v in (x_even, t_even)]
+    odd = _recurrence(b, b.emit(mul, x_pair, x_odd),
+                      b.emit(add, b.emit(mul, t_pair, x_odd), t_odd), axis)
+    if n > 2:
+        carried = b.emit(mul, cut(b, odd, axis, 0, (n - 1) // 2),
+                         cut(b, x_even, axis, 1, (n + 1) // 2))
+        t_even = b.emit(add, t_even, _after(b, carried, axis, 0))
+    return _interleave(b, t_even, odd, axis)
+
+
+def _after(b: Builder, x: Value, axis: int, first: int) -> Value:
+    """`x` with one more element before it along an axis."""
+    zeros = (0,) * x.type.ndim
+    low = tuple([int(d == axis) for d in range(x.type.ndim)])
+    return b.emit(pad, x, b.literal(first, x.type.dtype), low=low, high=zeros, interior=zeros)
 
 
 def _interleave(b: Builder, even: Value, odd: Value, axis: int) -> Value:
@@ -310,7 +338,7 @@ def _interleave(b: Builder, even: Value, odd: Value, axis: int) -> Value:
 
 
 cumsum = _running("cumsum", LINEAR_OP, is_numeric, "numeric", transpose=_transpose_cumsum)
-cumprod = _running("cumprod", _scanned_tangent(_product_rule), is_numeric, "numeric")
+cumprod = _running("cumprod", _jvp_cumprod, is_numeric, "numeric")
 cummax = _running("cummax", _scanned_tangent(_with_tangent_of(max_)), is_numeric, "numeric")
 cummin = _running("cummin", _scanned_tangent(_with_tangent_of(min_)), is_numeric, "numeric")
 cumlogsumexp = _running("cumlogsumexp", _scanned_tangent(_log_add_exp), is_inexact, "inexact")
