@@ -1,7 +1,7 @@
 """The extras of a platform, as a pass over the IR between the caches and the lowering.
 
     cpu     fences, and forms that run faster
-    tpu     forms of ops that its compiler has no rule for
+    tpu     forms of ops that its compiler has no rule for, or computes with more work
     cuda    such forms too, with NVIDIA's libraries
 
 `lowering/rules/` is the plain StableHLO of every op, for every platform. Fences are placed first,

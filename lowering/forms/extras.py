@@ -3,7 +3,7 @@
     XFRONT_CPU_FENCES=0       no fences
     XFRONT_CPU_FORMS=0        the plain rule for every op on CPU
 
-On TPU and on CUDA every program gets forms, for ops that their compilers lack.
+On TPU and on CUDA every program gets forms, most of them for ops that their compilers lack.
 """
 
 from __future__ import annotations

@@ -223,8 +223,10 @@ def test_halves_of_a_scan_are_interleaved_only_where_a_copy_is_saved() -> None:
         def combine(p: list[Any], q: list[Any]) -> list[Any]:
             return [p[0] * q[0], *[q[0] * a + c for a, c in zip(p[1:], q[1:], strict=True)]]
 
-        fn = simplify(xfront.make_ir(lambda *xs: lax.associative_scan(combine, list(xs), axis=1)[-1])(
-            *[np.zeros(shape, np.float32)] * arrays).ir)
+        def last(*xs: Any) -> Any:
+            return lax.associative_scan(combine, list(xs), axis=1)[-1]
+
+        fn = simplify(xfront.make_ir(last)(*[np.zeros(shape, np.float32)] * arrays).ir)
         return fn, special(fn)
 
     fn, made = scanned(4, 16, 256)
@@ -260,8 +262,8 @@ def test_golden(path: Path, update_golden: bool) -> None:
 
 def _has_no_samples(path: Path) -> bool:
     platform, _, name = path.stem.partition("_")
-    return path.stem in LARGE or any(form.asks for forms in FORMS_OF[platform].values() for form in forms
-               if form.name == name)
+    return path.stem in LARGE or any(
+        form.asks for forms in FORMS_OF[platform].values() for form in forms if form.name == name)
 
 
 @pytest.mark.parametrize("path", list(filter(_has_no_samples, FILES)),

@@ -223,11 +223,8 @@ def _transpose_cumsum(b: Builder, op: Op, cotangents: Tangents, known: Tangents)
 def _scanned_tangent(combine: Combine) -> Any:
     """Tangent of a running reduction: the pairs (element, tangent), scanned together."""
     def jvp(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
-        axis, values = op.attrs["axis"], [op.operands[0], tangents[0], op.results[0]]
-        if not op.attrs["reverse"]:
-            return (_tangents(b, combine, *values, axis),)
-        values = [b.emit(reverse, v, axes=(axis,)) for v in values]
-        return (b.emit(reverse, _tangents(b, combine, *values, axis), axes=(axis,)),)
+        return (_upwards(b, op, tangents, lambda x, t, y: _tangents(
+            b, combine, x, t, y, op.attrs["axis"])),)
 
     return jvp
 
@@ -267,6 +264,19 @@ def _log_sum(x: Term, tx: Term, y: Term, ty: Term) -> tuple[Term, Term]:
     return made, tx * exp(x - safe) + ty * exp(y - safe)
 
 
+def _upwards(b: Builder, op: Op, tangents: Tangents,
+             made: Callable[[Value, Value, Value], Value]) -> Value:
+    """`made(operand, tangent, result)`, where the axis is reversed before and after if the op runs
+    from its end."""
+    (t,), axes = tangents, (op.attrs["axis"],)
+    assert t is not None
+    x, y = op.operands[0], op.results[0]
+    if not op.attrs["reverse"]:
+        return made(x, t, y)
+    x, t, y = (b.emit(reverse, v, axes=axes) for v in (x, t, y))
+    return b.emit(reverse, made(x, t, y), axes=axes)
+
+
 def _tangents(b: Builder, combine: Combine, x: Value, t: Value, y: Value, axis: int) -> Value:
     """The tangents of the running combinations `y` of `x`, in logarithmic depth: first of pairs,
     then between them."""
@@ -275,9 +285,10 @@ def _tangents(b: Builder, combine: Combine, x: Value, t: Value, y: Value, axis: 
         return t
     (x_even, t_even), (x_odd, t_odd) = [
         [cut(b, v, axis, first, n, 2) for v in (x, t)] for first in (0, 1)]
-    pairs = combine(b, [cut(b, v, axis, 0, n // 2) for v in (x_even, t_even)], (x_odd, t_odd))
-    y_odd = cut(b, y, axis, 1, n, 2)
-    odd, even = _tangents(b, combine, *pairs, y_odd, axis), cut(b, t_even, axis, 0, 1)
+    x_pairs, t_pairs = combine(b, [cut(b, v, axis, 0, n // 2) for v in (x_even, t_even)],
+                               (x_odd, t_odd))
+    y_odd, even = cut(b, y, axis, 1, n, 2), cut(b, t_even, axis, 0, 1)
+    odd = _tangents(b, combine, x_pairs, t_pairs, y_odd, axis)
     if n > 2:
         before = [cut(b, v, axis, 0, (n - 1) // 2) for v in (y_odd, odd)]
         own = [cut(b, v, axis, 1, (n + 1) // 2) for v in (x_even, t_even)]
@@ -287,14 +298,15 @@ def _tangents(b: Builder, combine: Combine, x: Value, t: Value, y: Value, axis: 
 
 def _jvp_cumprod(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     """The tangent T[i] = x[i] T[i-1] + y[i-1] t[i], where y is the result."""
-    axis, reversed = op.attrs["axis"], op.attrs["reverse"]
-    x, t, y = [b.emit(reverse, v, axes=(axis,)) if reversed else v
-               for v in (op.operands[0], tangents[0], op.results[0])]
-    if y.type.shape[axis] > 1:
-        before = _after(b, cut(b, y, axis, 0, y.type.shape[axis] - 1), axis, 1)
-        t = b.emit(mul, t, before)
-    made = _recurrence(b, x, t, axis)
-    return (b.emit(reverse, made, axes=(axis,)) if reversed else made,)
+    axis: int = op.attrs["axis"]
+
+    def made(x: Value, t: Value, y: Value) -> Value:
+        n = y.type.shape[axis]
+        if n > 1:
+            t = b.emit(mul, t, _after(b, cut(b, y, axis, 0, n - 1), axis, 1))
+        return _recurrence(b, x, t, axis)
+
+    return (_upwards(b, op, tangents, made),)
 
 
 def _recurrence(b: Builder, x: Value, t: Value, axis: int) -> Value:
@@ -305,13 +317,19 @@ def _recurrence(b: Builder, x: Value, t: Value, axis: int) -> Value:
     (x_even, t_even), (x_odd, t_odd) = [
         [cut(b, v, axis, first, n, 2) for v in (x, t)] for first in (0, 1)]
     x_pair, t_pair = [cut(b, v, axis, 0, n // 2) for v in (x_even, t_even)]
-    odd = _recurrence(b, b.emit(mul, x_pair, x_odd),
-                      b.emit(add, b.emit(mul, t_pair, x_odd), t_odd), axis)
+    pairs: tuple[Value, Value] = _steps(b, x_pair, t_pair, x_odd, t_odd)
+    odd = _recurrence(b, *pairs, axis)
     if n > 2:
         carried = b.emit(mul, cut(b, odd, axis, 0, (n - 1) // 2),
                          cut(b, x_even, axis, 1, (n + 1) // 2))
         t_even = b.emit(add, t_even, _after(b, carried, axis, 0))
     return _interleave(b, t_even, odd, axis)
+
+
+@formula
+def _steps(x: Term, t: Term, y: Term, u: Term) -> tuple[Term, Term]:
+    """Two steps of the recurrence as one."""
+    return x * y, t * y + u
 
 
 def _after(b: Builder, x: Value, axis: int, first: int) -> Value:

@@ -44,6 +44,24 @@ def test_exact_gelu():
     np.testing.assert_allclose(nn.gelu(X, approximate=False), X * sp.ndtr(X), rtol=1e-5, atol=1e-6)
 
 
+def test_gelu_at_its_ends_and_in_narrow_floats():
+    far = np.array([20.5, 1e10, 3e38, np.inf], np.float32)
+    first, second = xfront.grad(nn.gelu), xfront.grad(xfront.grad(nn.gelu))
+    np.testing.assert_array_equal(nn.gelu(far), far)
+    for x, slope in ((far, 1), (-far, 0)):
+        np.testing.assert_array_equal(xfront.vmap(first)(x), np.full(4, slope))
+        np.testing.assert_array_equal(xfront.vmap(second)(x), np.zeros(4))
+    assert all(np.isnan(f(np.float32(np.nan))) for f in (nn.gelu, first, second))
+    for dtype, eps in ((np.float16, 2 ** -10), (jnp.bfloat16, 2 ** -7)):
+        x = np.linspace(-4, 4, 401).astype(dtype)
+        z = x.astype(np.float64)
+        u = np.sqrt(2 / np.pi) * (z + 0.044715 * z ** 3)
+        chance = 1 / (1 + np.exp(-2 * u))
+        slope = chance + 2 * z * chance * (1 - chance) * np.sqrt(2 / np.pi) * (1 + 0.134145 * z * z)
+        for got, expected in ((nn.gelu(x), z * chance), (xfront.vmap(first)(x), slope)):
+            np.testing.assert_allclose(np.float64(got), expected, rtol=0.6 * eps, atol=1e-6)
+
+
 @pytest.mark.parametrize(("name", "slope"), [("relu", 0.0), ("relu6", 0.0), ("softplus", 0.5),
                                              ("elu", 1.0), ("leaky_relu", 1.0), ("silu", 0.5)])
 def test_derivative_at_zero(name, slope):
