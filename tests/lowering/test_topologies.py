@@ -5,6 +5,7 @@ What compiles needs the plugin of its platform and no device; `make accelerators
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import types
@@ -16,7 +17,9 @@ import pytest
 import xfront
 import xfront.numpy as jnp
 from lowering import clients, plugins, topologies
+from xfront.ad_checkpoint import checkpoint_name
 from xfront.experimental.topologies import get_topology_desc, make_mesh
+from xfront.memory import Space
 from xfront.sharding import Mesh, NamedSharding, PartitionSpec
 from xfront_ir.errors import MissingRule
 
@@ -75,6 +78,57 @@ def test_a_program_over_described_devices_has_its_exchanges() -> None:
     one = Mesh(np.array(xfront.devices()[:1]), ("x",))
     spread = xfront.jit(_loss, in_shardings=NamedSharding(one, PartitionSpec("x"))).lower(X)
     assert spread.compile(topology="v5e:2x2").as_text().startswith("HloModule")
+
+
+@needs_tpu
+@pytest.mark.parametrize("scanned", [False, True])
+def test_checkpoints_that_offload_keep_what_they_save_in_the_hosts_memory(scanned: bool) -> None:
+    policy = xfront.checkpoint_policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=[], names_which_can_be_offloaded=["h"], offload_src="device",
+        offload_dst="pinned_host")
+
+    @functools.partial(xfront.checkpoint, policy=policy)
+    def block(x: Any, w: Any) -> Any:
+        return jnp.tanh(checkpoint_name(jnp.sin(x @ w), "h") @ w)
+
+    def loss(x: Any, ws: Any) -> Any:
+        if scanned:
+            return xfront.lax.scan(lambda x, w: (block(x, w), None), x, ws)[0].sum()
+        return functools.reduce(block, ws, x).sum()
+
+    x, ws = np.ones((128, 128), np.float32), np.ones((3, 128, 128), np.float32)
+    made = xfront.jit(xfront.grad(loss)).lower(x, ws).compile(topology="v5e")
+    assert made.memory_analysis().host_temp_size_in_bytes == 3 * x.nbytes
+    assert "S(5)" in made.as_text()                        # the memory space of the host
+
+
+@needs_tpu
+def test_moments_in_the_hosts_memory_are_read_and_updated_there() -> None:
+    """Arguments and results in pinned memory, divided over four chips; rows of a scan as well."""
+    mesh = make_mesh(get_topology_desc("v5e:2x2", "tpu"), (4,), ("x",))
+    rows = NamedSharding(mesh, PartitionSpec("x"))
+    host = rows.with_memory_kind("pinned_host")
+    whole = NamedSharding(mesh, PartitionSpec(), memory_kind="pinned_host")
+
+    def step(w: Any, moments: Any, slopes: Any) -> Any:
+        moments = 0.9 * xfront.device_put(moments, Space.Device) + slopes
+        return w - 0.1 * moments, xfront.device_put(moments, Space.Host)
+
+    x = xfront.ShapeDtypeStruct((256, 256), np.float32)
+    analysis = xfront.jit(step, in_shardings=(rows, host, rows), out_shardings=(rows, host)).lower(
+        x, x, x).compile().memory_analysis()
+    quarter = 256 * 256
+    assert analysis.host_argument_size_in_bytes == analysis.host_output_size_in_bytes == quarter
+
+    def layers(x: Any, ws: Any) -> Any:
+        return xfront.lax.scan(lambda x, w: (jnp.tanh(x @ xfront.device_put(w, Space.Device)),
+                                             None), x, ws)[0].sum()
+
+    weights = xfront.ShapeDtypeStruct((3, 256, 256), np.float32)
+    analysis = xfront.jit(xfront.grad(layers, (0, 1)), in_shardings=(rows, whole), out_shardings=(
+        rows, whole)).lower(x, weights).compile().memory_analysis()
+    assert analysis.host_argument_size_in_bytes == 12 * quarter
+    assert analysis.host_output_size_in_bytes == 12 * quarter
 
 
 @needs_cuda

@@ -129,6 +129,12 @@ def check_options_of_jit() -> None:
                      lowered.as_text()), lowered.as_text()
     assert is_in(lowered.compile()(h), "device")
     raises(TypeError, ["f32<host>[4]"], lambda: lowered.compile()(x))
+    open_struct = xfront.ShapeDtypeStruct((4,), np.float32)      # lies where in_shardings say
+    lowered = double.lower(open_struct)
+    assert lowered.as_text().count("pinned_host") == 2, lowered.as_text()
+    assert is_in(lowered.compile()(h), "pinned_host")
+    device = xfront.ShapeDtypeStruct((4,), np.float32, sharding=pinned(0, "device"))
+    raises(ValueError, ["Memory kinds", "pinned_host", "device"], lambda: double.lower(device))
 
 
 def check_donated_arrays() -> None:
