@@ -271,14 +271,22 @@ def _bytes_on_disk(key: str) -> bytes | None:
 def _compile(built: Built, name: str, devices: Sequence[Any], overrides: Any,
              partition: Partition, callbacks: Callbacks) -> Executable:
     from .compile import compile_module
-    from .executable import DescribedExecutable, Executable, HostCallExecutable, host_calls
+    from .executable import (
+        DescribedExecutable,
+        Executable,
+        HostCallExecutable,
+        SpreadHostCallExecutable,
+        host_calls,
+    )
 
     described = is_described(devices[0])
     hosts = [] if described else host_calls(built.callbacks, callbacks)
     loaded = compile_module(built, devices, overrides, partition, hosts)
     requirements = sorted(built.requirements)
     if hosts:
-        return HostCallExecutable(loaded, name, devices, overrides, partition, requirements,
-                                  built.callbacks, hosts)
+        together = len(devices) > 1 and len({d.process_index for d in devices}) == 1
+        kind = SpreadHostCallExecutable if together else HostCallExecutable
+        return kind(loaded, name, devices, overrides, partition, requirements, built.callbacks,
+                    hosts)
     made = DescribedExecutable if described else Executable
     return made(loaded, name, devices, overrides, partition, requirements)

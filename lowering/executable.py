@@ -6,9 +6,11 @@ that users see.
 
 from __future__ import annotations
 
+import atexit
+import itertools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -134,6 +136,38 @@ class HostCallExecutable(Executable):
         return made
 
 
+class SpreadHostCallExecutable(HostCallExecutable):
+    """A program on several devices of this process that calls the host.
+
+    A device whose host call failed would not come where the others wait for it, and after a while
+    the runtime would end the process. So the runtime gets values in place of the results, and the
+    exception is raised when the program is done; each run waits for that.
+    """
+
+    __slots__ = ("_alone",)
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._alone = threading.Lock()           # the host calls keep the exception of one run
+
+    def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:
+        """As `HostCallExecutable.execute`; it returns when the program is done."""
+        with self._alone:
+            failure = Failure(len(self.devices))
+            for host in self.hosts:
+                host.failure = failure
+            try:
+                results = self.loaded.execute_sharded(buffers, with_tokens=True)
+                token = results.consume_token()
+                made = results.consume_with_handlers(handlers)
+                token.block_until_ready()
+            except compat.EXECUTION_ERRORS as e:
+                raise failure.taken() or original_error(e) from None
+            if (error := failure.taken()) is not None:
+                raise error
+            return made
+
+
 # --- tokens -------------------------------------------------------------------------------
 
 MAX_TOKENS = 32
@@ -157,6 +191,9 @@ def effects_barrier() -> None:
     with _TOKENS_LOCK:
         waiting, _TOKENS[:] = _TOKENS[:], []
     _wait(waiting)
+
+
+atexit.register(effects_barrier)                 # a host function cannot run in a process that ends
 
 
 def _wait(tokens: Sequence[Any]) -> None:
@@ -207,26 +244,65 @@ def original_error(error: BaseException) -> BaseException:
     return _ERRORS.get(int(digits), error) if digits.isdigit() else error
 
 
+class Failure:
+    """The first exception of the host functions in one run of a program on `devices` devices.
+
+    After it no further host function is called in this run. Their results are zeros; calls that
+    come again, as those of a loop do, get ones and zeros by turns, so that no loop waits for ever
+    for one of them. Devices that each make a call in a turn of the loop get the same.
+    """
+
+    __slots__ = ("devices", "error", "skipped")
+
+    def __init__(self, devices: int) -> None:
+        self.devices = devices
+        self.error: BaseException | None = None
+        self.skipped: dict[HostCall, Iterator[int]] = {}
+
+    def instead(self, host: HostCall) -> int:
+        """The number of which a call's results are made."""
+        return next(self.skipped.setdefault(host, itertools.count())) // self.devices % 2
+
+    def taken(self) -> BaseException | None:
+        """The exception, which is kept no longer."""
+        error, self.error = self.error, None
+        return error
+
+
 class HostCall:
     """The function that the runtime calls: it calls the user's function and checks its results.
 
-    The runtime copies results as raw bytes, so a wrong shape or dtype must be found here.
+    The runtime copies results as raw bytes, so a wrong shape or dtype must be found here. An
+    exception goes to the runtime, or is kept in `failure` where that is not None.
     """
 
-    __slots__ = ("function", "n_tokens", "result_types")
+    __slots__ = ("failure", "function", "n_tokens", "result_types")
 
     def __init__(self, function: Callable[..., Any], result_types: Sequence[TensorType],
                  ordered: bool) -> None:
         self.function, self.result_types = function, tuple(result_types)
         self.n_tokens = int(ordered)
+        self.failure: Failure | None = None
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        failure = self.failure
+        if failure is not None and failure.error is not None:
+            return self._instead(failure)
         try:
             given = self.function(*arrays[self.n_tokens:])
             results = (None,) * self.n_tokens
             return (*results, *self._checked(given))
         except BaseException as e:  # any exception goes to the caller of the program
-            raise _keep_error(e) from e
+            if failure is None:
+                raise _keep_error(e) from e
+            failure.error = failure.error or e
+            return self._instead(failure)
+
+    def _instead(self, failure: Failure) -> tuple[Any, ...]:
+        """Values in place of results, which nobody sees."""
+        value = failure.instead(self)
+        return tuple([np.full((*t.shape, *t.dtype.physical), value, t.dtype.numpy)
+                      for t in self.result_types])
 
     def _checked(self, given: Any) -> list[np.ndarray]:
         results = () if given is None else given

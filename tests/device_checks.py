@@ -36,10 +36,11 @@ def for_seeds(check: Callable[[int], None], n: int) -> None:
             raise AssertionError(f"{check.__name__}({seed})") from e
 
 
-def errors_of(module: str, checks: Mapping[str, Callable[[], None]]) -> dict[str, str | None]:
-    """By name of the check: the traceback of the error that it met in a process that runs `module`,
-    or None."""
-    done = subprocess.run([sys.executable, "-W", "error", "-m", module], cwd=ROOT,
+def errors_of(module: str, checks: Mapping[str, Callable[[], None]], *args: str
+              ) -> dict[str, str | None]:
+    """By name of the check: the traceback of the error that it met in a process that runs `module`
+    with these arguments, or None."""
+    done = subprocess.run([sys.executable, "-W", "error", "-m", module, *args], cwd=ROOT,
                           capture_output=True, text=True, timeout=280)
     found = {row["name"]: row["error"] for row in map(json.loads, done.stdout.splitlines())}
     missing = f"the process ended with {done.returncode}: {done.stderr[-2000:]}"

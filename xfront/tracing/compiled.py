@@ -164,7 +164,12 @@ class SpreadProgram(Compiled):
         return (not self.takes_turns or launching.is_free()) and super().fast
 
     def run(self, args: Sequence[Any], committed: bool = False, watched: bool = True) -> list[Any]:
-        """As `Compiled.run`; where devices share few threads, it waits for every few programs."""
+        """As `Compiled.run`; where devices share few threads, it waits for every few programs.
+
+        Raises: RuntimeError, too, in a host function of such a program.
+        """
+        if len(self.executable.devices) > 1:
+            launching.refuse_held(self.executable.name)
         if not self.takes_turns:
             return super().run(args, committed, watched)
         with launching.turn:
@@ -248,10 +253,12 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
         spread: Any = place
         ins = spread.params(function, n_explicit)
         partition = spread.partition(pruned, [s for s, k in zip(ins, kept, strict=True) if k])
+    hosts = {slot: launching.holding(f, name, place.devices)
+             for slot, f in host_functions(pruned).items()}
     executable = lowering.compile_function(
         pruned, name=name, fingerprint=print_, donated=tuple(places.values()),
         options=options, effort=effort, devices=place.devices,
-        callbacks=host_functions(pruned), partition=partition)
+        callbacks=hosts, partition=partition)
     watching.compiled(name, pruned, perf_counter() - start)
     capacity.made(clear)
     if ins is not None:

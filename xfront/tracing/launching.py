@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..arrays import binding
@@ -72,6 +72,54 @@ class Turn:
 
 
 turn = Turn()
+
+
+_HELD = object()
+_holder = threading.local()
+"""The program whose host function this thread runs, where `_first` has `_HELD` as its value."""
+
+
+def holding(function: Callable[..., Any], program: str, devices: Sequence[Any]
+            ) -> Callable[..., Any]:
+    """A host function of a program on `devices`, in which no program on several devices may begin
+    if it would wait for ever; with `_HELD`, C++ finds none.
+
+    It would wait for the devices of this one, where these are several. Virtual CPU devices share
+    their threads, too, and it needs all of them: then no thread of theirs can wait in the host
+    function. One device runs it in the thread that called the program if the arguments are there.
+    """
+    alone = len(devices) == 1
+    if alone and (devices[0].platform != "cpu" or len(devices[0].client.local_devices()) == 1):
+        return function
+
+    def host(*arrays: Any) -> Any:
+        if alone and not _is_of_runtime(threading.current_thread()):
+            return function(*arrays)
+        before = _first.swap_local(_HELD)
+        _holder.program = program
+        try:
+            return function(*arrays)
+        finally:
+            _first.set_local(before)
+
+    return host
+
+
+def _is_of_runtime(thread: threading.Thread) -> bool:
+    return isinstance(thread, threading._DummyThread)        # Python did not start it
+
+
+def refuse_held(program: str) -> None:
+    """Raise a RuntimeError where a program on several devices would wait for ever for this thread,
+    which runs a host function."""
+    if _first.value is _HELD:
+        holder = _holder.program
+        raise RuntimeError(
+            f"{program} runs on several devices, and was called in a host function (pure_callback, "
+            f"io_callback or debug.callback) of {holder}, which holds devices or threads that "
+            f"{program} needs until that function returns. Compute on one device there "
+            f"(np.asarray(x), or device_put(x, device)), or call {program} before or after "
+            f"{holder}")
 
 
 def _share() -> None:
