@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import NamedTuple
 
 from xfront_ir.sharding import MeshAxes, Sharding, Spec
@@ -37,6 +38,7 @@ def mesh_text(mesh: MeshAxes) -> str:
     return f"<[{axes}]>"
 
 
+@lru_cache(maxsize=4096)
 def sharding_text(symbol: str, spec: Spec, type: TensorType) -> str:
     """`<@mesh, [{"x"}, {}]>`: what follows `#sdy.sharding`, for a value of `type`.
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from .errors import IRValueError
@@ -275,6 +276,7 @@ def in_memory(ndim: int, kind: str | None) -> Sharding:
     return Sharding(NO_MESH, replicated(ndim), kind)
 
 
+@lru_cache(maxsize=256)
 def replicated(ndim: int) -> Spec:
     """The spec of a value that every device holds whole."""
     return Spec(((),) * ndim)

@@ -274,7 +274,7 @@ class Mapped:
     def check_held(self, t: TensorType, spec: Spec) -> None:
         """Refuse an argument that is unreduced or reduced over other axes than its spec says.
         Raises: ValueError."""
-        held = Spec(t.dims) if t.sharding is None else t.sharding.spec
+        held = replicated(t.ndim) if t.sharding is None else t.sharding.spec
         if (held.unreduced, held.reduced) != (spec.unreduced, spec.reduced):
             raise ValueError(
                 f"in_specs passed to shard_map: {public_spec(spec)} does not match the specs of "

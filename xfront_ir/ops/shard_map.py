@@ -17,6 +17,7 @@ Values that linearize saves in the body leave it with a new axis in front, over 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..analysis import axis_names
@@ -96,7 +97,8 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     return results
 
 
-def part_type(mesh: MeshAxes, axes: Sequence[str], t: TensorType, spec: Spec) -> TensorType:
+@lru_cache(maxsize=4096)
+def part_type(mesh: MeshAxes, axes: tuple[str, ...], t: TensorType, spec: Spec) -> TensorType:
     """The type of a device's part; other explicit axes still divide it."""
     local = t.with_shape(spec.local_shape(mesh, t.shape)).in_memory(t.memory)
     left = Spec([[a for a in d if a not in axes] for d in t.dims], (), spec.unreduced, spec.reduced)
@@ -105,6 +107,7 @@ def part_type(mesh: MeshAxes, axes: Sequence[str], t: TensorType, spec: Spec) ->
     return local.over(Sharding(_inside(mesh, axes), left, t.memory))
 
 
+@lru_cache(maxsize=4096)
 def whole_type(mesh: MeshAxes, t: TensorType, spec: Spec) -> TensorType:
     """The type of the whole value whose parts have the type `t`."""
     whole = t.with_shape(spec.global_shape(mesh, t.shape))
