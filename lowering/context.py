@@ -244,8 +244,8 @@ def uninterrupted(load: Callable[[], Any]) -> Any:
 class MLIRContext:
     """One MLIR context with the dialects that lowering uses, and memo tables of its objects."""
 
-    __slots__ = ("attrs", "bytes", "context", "elements", "ir", "mlirext", "operation", "types",
-                 "unknown", "uses")
+    __slots__ = ("attrs", "bytes", "context", "elements", "ir", "mlirext", "operation", "per_value",
+                 "types", "unknown", "uses")
 
     def __init__(self) -> None:
         self.ir, self.mlirext, dialects = _bindings or uninterrupted(_import_bindings)
@@ -257,6 +257,7 @@ class MLIRContext:
             dialect.register_dialect(self.context)
         self.context.dialects["func"]     # loads it: ops of unloaded dialects are not checked
         self.operation = self.ir.Operation.create
+        self.per_value = dialects[-1].TensorShardingPerValueAttr.get
         self.unknown = self.ir.Location.unknown(self.context)
         self.types: dict[Any, Any] = {}
         self.elements: dict[DType, Any] = {}
@@ -511,6 +512,10 @@ class RuleContext:
         """The attribute `#sdy.sharding` of a value of `type_`; declares its mesh in the module."""
         symbol = self.module.mesh(sharding.mesh)
         return self.attr(f"#sdy.sharding{sharding_text(symbol, sharding.spec, type_)}")
+
+    def shardings(self, texts: Sequence[str]) -> Any:
+        """The attribute `#sdy.sharding_per_value` of values with the shardings of these texts."""
+        return self.mlir.per_value([self.attr(f"#sdy.sharding{t}") for t in texts])
 
     @property
     def is_shared(self) -> bool:

@@ -19,6 +19,7 @@ import gc
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from xfront_ir.analysis import axis_names
@@ -197,7 +198,7 @@ class _Module:
     def mesh(self, mesh: MeshAxes) -> str:
         """The symbol of a mesh; the first call adds it to the module. The compiler ignores the
         types of the axes, and the devices are those of the program."""
-        plain = MeshAxes(mesh.names, mesh.sizes)
+        plain = _plain(mesh)
         found = self.meshes.get(plain)
         if found is None:
             if plain != FIRST_DEVICE and plain.size != self.partition.num_partitions:
@@ -367,3 +368,9 @@ def _postorder(function: Function, uses: dict[Function, int], first: dict[Functi
         if body not in seen:
             seen.add(body)
             stack.append((body, bodies_in(body), 0))
+
+
+@lru_cache(maxsize=256)
+def _plain(mesh: MeshAxes) -> MeshAxes:
+    """The mesh without devices and types of its axes."""
+    return MeshAxes(mesh.names, mesh.sizes)

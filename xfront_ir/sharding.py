@@ -185,7 +185,11 @@ class Spec(_Data):
 
     def insert(self, position: int, axes: Iterable[str] = (), *, open: bool = False) -> Spec:
         """The spec with one more dimension, at `position`."""
-        dims = [*self.dims[:position], tuple(axes), *self.dims[position:]]
+        return self._inserted(position, tuple(axes), open)
+
+    @lru_cache(maxsize=1024)
+    def _inserted(self, position: int, axes: tuple[str, ...], open: bool) -> Spec:
+        dims = [*self.dims[:position], axes, *self.dims[position:]]
         opened = [i + (i >= position) for i in self.open] + [position] * open
         return Spec(dims, opened, self.unreduced, self.reduced)
 

@@ -65,8 +65,8 @@ def _callback(ctx: RuleContext, op: Op, *operands: Any) -> Any:
 
 def _first_device(ctx: RuleContext, results: int) -> dict[str, Any]:
     """The attribute that has the first of several devices make a call, with whole values."""
-    each = [f"<@{ctx.module.mesh(FIRST_DEVICE)}, []>"] * max(results, 1)
-    return {"sdy.sharding": ctx.attr(f"#sdy.sharding_per_value<[{', '.join(each)}]>")}
+    first = f"<@{ctx.module.mesh(FIRST_DEVICE)}, []>"
+    return {"sdy.sharding": ctx.shardings([first] * max(results, 1))}
 
 
 def _for_all_devices(ctx: RuleContext, x: Any, type: TensorType) -> Any:

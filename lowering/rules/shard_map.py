@@ -57,8 +57,8 @@ def _shard_map(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     symbol = ctx.module.mesh(mesh)
 
     def shardings(specs: Any, types: Any) -> Any:
-        each = [sharding_text(symbol, s, t) for s, t in zip(specs, types, strict=True)]
-        return ctx.attr(f"#sdy.sharding_per_value<[{', '.join(each)}]>")
+        return ctx.shardings([sharding_text(symbol, s, t)
+                              for s, t in zip(specs, types, strict=True)])
 
     axes = [a for a in mesh.names if a in attrs["axes"]]
     made = ctx.create(

@@ -5,6 +5,7 @@ compiler that no spec expresses. Both are C++ classes; this file attaches their 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -297,7 +298,7 @@ def _shard_shape(s: Any, shape: Sequence[int]) -> tuple[int, ...]:
             f"to a value of rank {len(shape)}"
             + ". For scalars the PartitionSpec should be P()" * (not shape))
     sizes = s.mesh.shape
-    parts = [int(np.prod([sizes[n] for n in axes_of(e)], dtype=np.int64)) for e in spec]
+    parts = [math.prod([sizes[n] for n in axes_of(e)]) for e in spec]
     for i, (n, count) in enumerate(zip(shape, parts, strict=False)):
         if n % count:
             raise IndivisibleError(

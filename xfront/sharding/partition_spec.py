@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from typing import Any
 
 from xfront_ir.sharding import Spec
@@ -138,6 +139,7 @@ def axes_of(entry: Any) -> tuple[str, ...]:
     return entry if type(entry) is tuple else (entry,)
 
 
+@lru_cache(maxsize=1024)
 def ir_spec(spec: PartitionSpec, ndim: int) -> Spec:
     """The spec of an array of `ndim` dimensions in the form of the IR.
 

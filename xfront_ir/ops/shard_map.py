@@ -228,7 +228,8 @@ def _alone(b: Builder, value: Value, type: TensorType, *, back: bool) -> Value:
 
 def _dual(specs: Specs) -> tuple[Spec, ...]:
     """The specs of cotangents."""
-    return tuple([Spec(s.dims, s.open, s.reduced, s.unreduced) for s in specs])
+    return tuple([Spec(s.dims, s.open, s.reduced, s.unreduced) if s.reduced or s.unreduced else s
+                  for s in specs])
 
 
 def _transpose(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
