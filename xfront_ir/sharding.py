@@ -185,13 +185,7 @@ class Spec(_Data):
 
     def insert(self, position: int, axes: Iterable[str] = (), *, open: bool = False) -> Spec:
         """The spec with one more dimension, at `position`."""
-        return self._inserted(position, tuple(axes), open)
-
-    @lru_cache(maxsize=1024)
-    def _inserted(self, position: int, axes: tuple[str, ...], open: bool) -> Spec:
-        dims = [*self.dims[:position], axes, *self.dims[position:]]
-        opened = [i + (i >= position) for i in self.open] + [position] * open
-        return Spec(dims, opened, self.unreduced, self.reduced)
+        return _inserted(self, position, tuple(axes), open)
 
     def without(self, position: int) -> Spec:
         """The spec without the dimension at `position`."""
@@ -219,6 +213,13 @@ class Spec(_Data):
             if n % parts:
                 raise IRValueError(f"dimension {i} of shape {list(shape)} has size {n}, which "
                                    f"cannot be divided into the {parts} parts of {self} on {mesh}")
+
+
+@lru_cache(maxsize=1024)
+def _inserted(spec: Spec, position: int, axes: tuple[str, ...], open: bool) -> Spec:
+    dims = [*spec.dims[:position], axes, *spec.dims[position:]]
+    opened = [i + (i >= position) for i in spec.open] + [position] * open
+    return Spec(dims, opened, spec.unreduced, spec.reduced)
 
 
 class Sharding(_Data):

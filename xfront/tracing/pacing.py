@@ -59,8 +59,12 @@ def begun(results: Sequence[Any]) -> None:
     that C++ runs count on any device, but Python waits for none that runs on a single one."""
     global _begun
     _begun += 1
-    if _begun < UNDER_WAY:
-        return
+    if _begun >= UNDER_WAY:
+        _wait(results)
+
+
+def _wait(results: Sequence[Any]) -> None:
+    global _begun
     spread = [x for x in results if isinstance(x, binding.ArrayImpl | KeyArray)
               and not isinstance(x.sharding, binding.SingleDeviceSharding)]
     if spread:
@@ -72,7 +76,7 @@ def begun(results: Sequence[Any]) -> None:
 
 def _called(function: Any, args: tuple, kwargs: dict[str, Any], result: Any) -> None:
     """Called from C++ after each call that it has run alone."""
-    if _begun + 1 < UNDER_WAY or isinstance(result, binding.ArrayImpl):
-        begun((result,))
-    else:
-        begun(binding.dispatch_registry.flatten(result)[0])
+    global _begun
+    _begun += 1
+    if _begun >= UNDER_WAY:
+        _wait(binding.dispatch_registry.flatten(result)[0])

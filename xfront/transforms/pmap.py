@@ -1,18 +1,23 @@
 """pmap: a function of one example, run on as many devices as there are examples.
 
 This is a front door only: for each number of devices, it makes once a mesh of one axis, a
-`shard_map` over it without `check_vma`, and a `jit` of that.
+`shard_map` over it without `check_vma`, and a `jit` of that. Arguments are looked at in the first
+call of a signature; C++ runs later ones by the record of that `jit`.
 """
+
+# hot: benchmarks/sharding.py
 
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from xfront_ir import ops
 
+from ..arrays import binding
 from ..sharding.mesh import Mesh
 from ..sharding.partition_spec import PartitionSpec
 from ..tracebacks import front_door
@@ -73,10 +78,7 @@ def pmap(fun: Callable[..., Any], axis_name: Hashable | None = None, *, in_axes:
     made = _Parallel(
         fun, axis_name or UNNAMED, in_axes, out_axes, _numbers(static_broadcasted_argnums),
         None if devices is None else tuple(devices), backend, axis_size, _numbers(donate_argnums))
-    own = dict(vars(made))                       # a callable object may have an `in_axes` itself
-    functools.update_wrapper(made, fun)
-    vars(made).update(own)
-    return made
+    return made.function()
 
 
 def _numbers(x: int | Iterable[int]) -> tuple[int, ...]:
@@ -84,7 +86,7 @@ def _numbers(x: int | Iterable[int]) -> tuple[int, ...]:
 
 
 class _Parallel:
-    """The function that `pmap` returns."""
+    """The Python side of one function that `pmap` returns."""
 
     def __init__(self, fun: Callable[..., Any], axis_name: str, in_axes: Any, out_axes: Any,
                  static: tuple[int, ...], devices: Any, backend: str | None,
@@ -94,24 +96,37 @@ class _Parallel:
         self.devices, self.backend, self.size, self.donated = devices, backend, axis_size, donated
         self.compiled: dict[int, Any] = {}
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.of_size(self.count(args, kwargs))(*args, **kwargs)
+    def function(self) -> Any:
+        """The callable that users get. It holds this object, which must not hold it, as in `jit`.
+        """
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self.chosen(args, kwargs)(*args, **kwargs)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """As `jit(fun).lower`."""
-        return self.of_size(self.count(args, kwargs)).lower(*args, **kwargs)
+        made: Any = call
+        if not (self.static or self.donated):    # with these, `jit` has more to do at each call
+            made = binding.make_pjit(self.name, call, self.miss, global_cache_key=object())
+        functools.update_wrapper(made, self.fun)
+        own = weakref.ref(made)
 
-    def trace(self, *args: Any, **kwargs: Any) -> Any:
-        """As `jit(fun).trace`."""
-        return self.of_size(self.count(args, kwargs)).trace(*args, **kwargs)
+        def clear_cache() -> None:
+            self.compiled.clear()
+            if (there := own()) is not call and there is not None:
+                there._clear_cache()
 
-    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
-        """As `jit(fun).eval_shape`."""
-        return self.of_size(self.count(args, kwargs)).eval_shape(*args, **kwargs)
+        made.lower = lambda *args, **kwargs: self.chosen(args, kwargs).lower(*args, **kwargs)
+        made.trace = lambda *args, **kwargs: self.chosen(args, kwargs).trace(*args, **kwargs)
+        made.eval_shape = lambda *args, **kwargs: self.chosen(args, kwargs).eval_shape(
+            *args, **kwargs)
+        made.clear_cache = clear_cache
+        return made
 
-    def clear_cache(self) -> None:
-        """Drop the compiled functions."""
-        self.compiled.clear()
+    def miss(self, *args: Any, **kwargs: Any) -> tuple:
+        """Called from C++ with arguments of a new signature."""
+        return self.chosen(args, kwargs)._jitted.miss(*args, **kwargs)
+
+    def chosen(self, args: tuple, kwargs: dict) -> Any:
+        """The compiled function for as many elements as these arguments have."""
+        return self.of_size(self.count(args, kwargs))
 
     def axes(self, args: tuple, kwargs: dict) -> tuple[list[Any], list[int | None]]:
         """The leaves of all arguments but static ones, and the mapped axis of each or None."""
