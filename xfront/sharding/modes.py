@@ -22,7 +22,7 @@ from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 from .constraint import checked, resharded
 from .context import as_sharding, get_abstract_mesh, use_abstract_mesh
 from .mesh import AxisType
-from .partition_spec import PartitionSpec
+from .partition_spec import PartitionSpec, axes_of
 from .told import in_a_trace
 
 T = TypeVar("T")
@@ -35,10 +35,10 @@ def reshard(xs: T, out_shardings: Any) -> T:
     Args:
       xs: tree of arrays.
       out_shardings: a Sharding, a PartitionSpec on the mesh in context, or a tree prefix of `xs`
-        of these.
+        of these. The axes that they name are explicit.
     Raises: IndivisibleError where a dimension does not divide; RuntimeError for a spec where no
       mesh is in context; TypeError for anything else than a Sharding or a spec; ValueError where
-      `out_shardings` is not a tree prefix of `xs`.
+      `out_shardings` is not a tree prefix of `xs`, or names an axis that is not explicit.
 
     >>> mesh = xfront.make_mesh((1,), ("rows",))
     >>> x = xfront.reshard(jnp.arange(4), xfront.NamedSharding(mesh, xfront.P("rows")))
@@ -51,7 +51,23 @@ def reshard(xs: T, out_shardings: Any) -> T:
                                  for x, s in zip(leaves, told, strict=True)])
 
 
+def _refuse_types(sharding: Any) -> None:
+    """Refuse a spec with axes that types of values do not say. Raises: ValueError."""
+    if type(sharding) is not binding.NamedSharding:
+        return
+    mesh, spec = sharding.mesh, sharding.spec
+    named = [a for entry in spec.partitions for a in axes_of(entry)]
+    if bad := [a for a in named if a not in mesh.explicit_axes]:
+        kind = mesh.axis_types[mesh.axis_names.index(bad[0])]
+        raise ValueError(
+            "PartitionSpec passed to reshard cannot contain axis names that are of type Auto or "
+            f"Manual. Got PartitionSpec: {spec} with axis name: {bad[0]} of type: {kind}. Over "
+            "auto axes the compiler divides values: write lax.with_sharding_constraint in a "
+            "program, or device_put outside")
+
+
 def _resharded(x: Any, sharding: Any) -> Any:
+    _refuse_types(sharding)
     if type(x) is not Tracer and state.current is None:
         if not binding.holds_terms(getattr(x, "sharding", None)):
             return device_put(x, sharding)

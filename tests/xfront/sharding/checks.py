@@ -358,11 +358,16 @@ def check_numbers_are_looked_at() -> None:
 
 def check_reshard_and_axes_of_other_types() -> None:
     a = grid(8, 8)
-    expect(xfront.reshard(jnp.asarray(a), on("y")), P("y"), a)
-    expect(xfront.jit(lambda a: xfront.reshard(a * 2, on(None, "x")))(a), P(None, "x"), a * 2)
-    raises(IndivisibleError, ["size is 6"], lambda: xfront.reshard(grid(6), on("x")))
-    raises(RuntimeError, ["mesh in context"], lambda: xfront.reshard(a, P("x")))
     made = xfront.make_mesh((4, 2), ("x", "y"))
+    rows, columns = NamedSharding(made, P("y")), NamedSharding(made, P(None, "x"))
+    expect(xfront.reshard(jnp.asarray(a), rows), P("y"), a)
+    expect(xfront.jit(lambda a: xfront.reshard(a * 2, columns))(a), P(None, "x"), a * 2)
+    raises(IndivisibleError, ["size is 6"], lambda: xfront.reshard(
+        grid(6), NamedSharding(made, P("x"))))
+    raises(RuntimeError, ["mesh in context"], lambda: xfront.reshard(a, P("x")))
+    for run in (lambda f: f, xfront.jit):        # axes that are not explicit
+        raises(ValueError, ["cannot contain", "axis name: x of type: AxisType.Auto"],
+               lambda run=run: run(lambda a: xfront.reshard(a, on(None, "x")))(a))
     x = xfront.device_put(a, NamedSharding(made, P("x")))
     with set_mesh(made):
         kinds = []
