@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import random
+import weakref
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,7 @@ import xfront.numpy as jnp
 from tests.device_checks import report
 from xfront import lax
 from xfront.experimental import checkify
-from xfront.sharding import AbstractMesh, ManualAxisType, NamedSharding, set_mesh
+from xfront.sharding import AbstractMesh, ManualAxisType, Mesh, NamedSharding, set_mesh
 from xfront.sharding import PartitionSpec as P
 
 from .checks import DEVICES, grid, mesh, on, put, raises
@@ -479,6 +482,67 @@ def check_pmap() -> None:
            lambda: xfront.pmap(jnp.sin, in_axes=None)(x))
     raises(TypeError, ["in_axes"], lambda: xfront.pmap(jnp.sin, in_axes="x"))
     raises(NotImplementedError, ["string"], lambda: xfront.pmap(jnp.sin, axis_name=3))
+
+
+def check_pmap_of_changing_arguments() -> None:
+    """C++ runs what it knows; each call gives what a new `pmap` gives, whatever came before."""
+    draw, traced = random.Random(3), []
+
+    def f(tree: Any, c: Any, *, d: Any) -> Any:
+        traced.append(1)
+        return {"sum": lax.psum(tree["a"] * c, "i"), "d": (tree["b"] + d, lax.axis_index("i"))}
+
+    def spread(options: dict[str, Any]) -> Any:
+        return xfront.pmap(f, axis_name="i", **options)
+
+    shared = [(o, spread(o)) for o in ({"in_axes": (0, None)}, {"in_axes": (0, None), "out_axes": 0,
+                                        "devices": xfront.devices()[::-2]})]
+    seen: set[Any] = set()
+    for _ in range(60):
+        options, known = shared[draw.randrange(2)]
+        n = 4 if "devices" in options else draw.choice((2, 4, 8))
+        kind = draw.choice((np.float32, np.int32))
+        a = draw.choice((grid(n, 3), grid(n, 2), jnp.asarray(grid(n, 3)))).astype(kind)
+        if draw.random() < 0.3:
+            over = Mesh(np.array(xfront.devices()[:n]), ("k",))
+            a = xfront.device_put(a, NamedSharding(over, P(draw.choice((None, "k")))))
+        c = draw.choice((2, 2.5, np.float32(3), jnp.float32(4)))
+        args, named = ({"a": a, "b": grid(n)}, c), {"d": draw.choice((grid(n), jnp.arange(n)))}
+        try:
+            wanted = spread(options)(*args, **named)
+        except ValueError as e:                  # committed to other devices than are given
+            raises(ValueError, [str(e)[:40]], lambda k=known, a=args, n=named: k(*a, **n))
+            continue
+        made = known(*args, **named)
+        for x, y in zip(xfront.tree.leaves(made), xfront.tree.leaves(wanted), strict=True):
+            assert (x.aval, x.sharding) == (y.aval, y.sharding), (x.aval, y.aval)
+            np.testing.assert_array_equal(x, y)
+        seen.add(repr(wanted["sum"].aval))
+    assert len(seen) > 5, seen
+    traced.clear()
+    known = xfront.pmap(lambda a: traced.append(1) or a + 1)
+    for _ in range(3):
+        close(known(grid(4, 2)), grid(4, 2) + 1)
+    assert traced == [1]
+    known.clear_cache()
+    close(known(grid(4, 2)), grid(4, 2) + 1)
+    with xfront.disable_jit():
+        close(known(grid(4, 2)), grid(4, 2) + 1)
+
+
+def check_pmap_holds_its_function_no_longer_than_it_lives() -> None:
+    def made() -> Any:
+        def inner(x: Any) -> Any:
+            return x + 1
+
+        f = xfront.pmap(inner)
+        for _ in range(2):
+            f(X)
+        return weakref.ref(inner)
+
+    gone = made()
+    gc.collect()
+    assert gone() is None
 
 
 # --- checks inside --------------------------------------------------------------------------
