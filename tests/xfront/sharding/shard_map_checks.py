@@ -520,7 +520,7 @@ def check_pmap_of_changing_arguments() -> None:
         seen.add(repr(wanted["sum"].aval))
     assert len(seen) > 5, seen
     traced.clear()
-    known = xfront.pmap(lambda a: traced.append(1) or a + 1)
+    known: Any = xfront.pmap(lambda a: traced.append(1) or a + 1)
     for _ in range(3):
         close(known(grid(4, 2)), grid(4, 2) + 1)
     assert traced == [1]
