@@ -9,7 +9,7 @@ which names differ, and which ops are recorded in place of the primitives that a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from xfront_ir import ops
@@ -27,6 +27,14 @@ from .dimension_numbers import (
     ScatterDimensionNumbers,
 )
 from .on_demand import above
+
+
+class BindParams(dict[str, Any]):
+    """The params of an eqn. Programs for JAX before 0.9.2 take it apart, `functions, params = ...`,
+    for `bind(*functions, *args, **params)`: so it gives no functions, and itself."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(([], dict(self.items())))
 
 
 class Primitive:
@@ -88,9 +96,9 @@ class Primitive:
             return above("own").bind_own(self, args, params)
         return above("binding").bind_op(self, args, params)
 
-    def get_bind_params(self, params: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """An empty list of functions, and the params: `bind(*functions, *args, **params)`."""
-        return [], dict(params)
+    def get_bind_params(self, params: Mapping[str, Any]) -> BindParams:
+        """The params of an eqn as `bind(*args, **params)` takes them."""
+        return BindParams(params)
 
     def impl(self, *args: Any, **params: Any) -> Any:
         """Run the primitive on arrays. Raises: NotImplementedError where it has neither an

@@ -133,3 +133,13 @@ def test_parameters_of_convolution_and_loops():
                               lax.while_loop(lambda c: c < 9, lambda c: c * 2, x)), 1.0)
     assert found[lax.scan_p]["num_carry"] == 1 and found[lax.scan_p]["length"] == 3
     assert found[lax.while_p]["body_nconsts"] == 0
+
+
+def test_params_to_bind_with():
+    (eqn,) = xfront.make_jaxpr(lambda x: x.sum(0))(jnp.ones((2, 3))).eqns
+    made = eqn.primitive.get_bind_params(eqn.params)
+    assert isinstance(made, dict) and made == dict(eqn.params)
+    functions, params = made                     # as programs for JAX before 0.9.2 write it
+    for out in (eqn.primitive.bind(jnp.ones((2, 3)), **made),
+                eqn.primitive.bind(*functions, jnp.ones((2, 3)), **params)):
+        assert out.tolist() == [2.0, 2.0, 2.0]

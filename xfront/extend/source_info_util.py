@@ -1,11 +1,16 @@
 """Distinguishes users' frames from libraries': a library names its own files, so that errors and
-the locations of operations point at the code that called it."""
+the locations of operations point at the code that called it. An interpreter of jaxprs records an eqn
+again under the scopes where it was first."""
 
 from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
 
 from xfront_ir.locations import register_library
 
 from ..on_demand import shown as _shown
+from ..tracing.trace import state
 
 
 def register_exclusion(path: str) -> None:
@@ -16,5 +21,39 @@ def register_exclusion(path: str) -> None:
     register_library(path)
 
 
-__all__ = ["register_exclusion"]
+@contextlib.contextmanager
+def user_context(traceback: None, *, name_stack: str | None = None) -> Iterator[None]:
+    """A context in which operations are recorded as those of an eqn.
+
+    Args:
+      traceback: `eqn.source_info.traceback`, which is None here: an op keeps a location.
+      name_stack: `eqn.source_info.name_stack`, the scopes in which to record; None for those of
+        this place.
+    Raises: NotImplementedError for another traceback; TypeError where `name_stack` is no string.
+
+    >>> from xfront.extend.source_info_util import user_context
+    >>> (eqn,) = xfront.make_jaxpr(xfront.named_scope("layer")(jnp.sin))(1.0).eqns
+    >>> def again(x):
+    ...     with user_context(eqn.source_info.traceback, name_stack=eqn.source_info.name_stack):
+    ...         return eqn.primitive.bind(x)
+    >>> xfront.make_jaxpr(again)(1.0).eqns[0].source_info.name_stack
+    'layer'
+    """
+    if traceback is not None:
+        raise NotImplementedError("user_context: operations keep the location where they are "
+                                  f"recorded, no traceback; got {traceback!r}. Write "
+                                  "user_context(eqn.source_info.traceback)")
+    if name_stack is not None and not isinstance(name_stack, str):
+        raise TypeError("user_context: name_stack must be the text of eqn.source_info.name_stack, "
+                        f"got {name_stack!r}")
+    outer = state.scope
+    if name_stack is not None:
+        state.scope = tuple(name_stack.split("/")) if name_stack else ()
+    try:
+        yield
+    finally:
+        state.scope = outer
+
+
+__all__ = ["register_exclusion", "user_context"]
 __dir__ = _shown(globals())

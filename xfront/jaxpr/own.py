@@ -161,10 +161,11 @@ Types = tuple[TensorType, ...]
 
 
 class Call:
-    """A primitive with its params, as an op holds it."""
+    """A primitive with its params, as an op holds it; `weak`: which operands are weakly typed."""
 
-    def __init__(self, primitive: Primitive, params: Mapping[str, Any]) -> None:
-        self.primitive, self.params = primitive, dict(params)
+    def __init__(self, primitive: Primitive, params: Mapping[str, Any],
+                 weak: tuple[bool, ...] = ()) -> None:
+        self.primitive, self.params, self.weak = primitive, dict(params), weak
         self.name = primitive.name
         self.place = (state.axes, state.scope)
         self.effects: frozenset[Any] = frozenset()
@@ -176,7 +177,7 @@ class Call:
     def fingerprint(self) -> bytes:
         """The bytes that distinguish this call from others in this process."""
         return (f"{identity(self.primitive)} {self.primitive.revision} "
-                f"{_told_apart(self.params)}").encode()
+                f"{_told_apart(self.params)} {self.weak if any(self.weak) else ''}").encode()
 
     def out_avals(self, avals: Sequence[Any]) -> list[Any]:
         """Types of the results, from the abstract evaluation of the primitive."""
@@ -206,14 +207,15 @@ class Call:
         return table[self.primitive]
 
     def traced(self, run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence[TensorType],
-               what: str) -> Function:
-        """The closed Function of a rule, traced under the axes and scopes of its op's place."""
+               what: str, weak: tuple[bool, ...] = ()) -> Function:
+        """The closed Function of a rule, traced under the axes and scopes of its op's place; `weak`
+        tells of the first parameters whether they are weakly typed."""
         outer = state.axes, state.scope, state.current
         (state.axes, state.scope), state.current = self.place, None
         label = f"the {what} rule of primitive {self.name}"
         try:
-            made = trace_function(run, types, [False] * len(types), name=self.name, kind=label,
-                                  staging=True)
+            made = trace_function(run, types, [*weak, *[False] * (len(types) - len(weak))],
+                                  name=self.name, kind=label, staging=True)
         finally:
             state.axes, state.scope, state.current = outer
         return with_constants(made, len(types), label)  # type: ignore[arg-type]
@@ -242,7 +244,7 @@ class Call:
 
         def make() -> Any:
             dots = [t for t, a in zip(types, active, strict=True) if a]
-            return self.traced(run, (*types, *dots), "jvp"), tuple(flags)
+            return self.traced(run, (*types, *dots), "jvp", self.weak), tuple(flags)
 
         return self.asked(("jvp", types, active), make)
 
@@ -289,7 +291,7 @@ class Call:
             return outs
 
         def make() -> Any:
-            return self.traced(run, types, "batching"), tuple(dims)
+            return self.traced(run, types, "batching", self.weak), tuple(dims)
 
         return self.asked(("batch", types, positions, axis), make)
 
@@ -469,8 +471,8 @@ def bind_own(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any
     operands = [as_operand(x) for x in args]
     if deepest(operands, state.current) is None:
         return primitive.impl(*args, **params)
-    call = Call(primitive, params)
     kinds = [kind_of(primitive.name, x) for x in operands]
+    call = Call(primitive, params, tuple([w for _, w in kinds]))
     avals = [aval_of(t).update(weak_type=True) if w else aval_of(t) for t, w in kinds]
     out_avals = call.out_avals(avals)
     call.memo[tuple([t for t, _ in kinds])] = tuple(

@@ -3,7 +3,8 @@
 Nothing is converted: an eqn is an op, a Var is a value, and the parts of a view are made when they
 are first read. Only literals look different than in the IR, because they are not eqns. Scalars
 stand where they are read, and arrays are `constvars`. A scalar that fills an array stands as itself
-where an elementwise op reads that array, and is a `broadcast_in_dim` elsewhere.
+where an elementwise op reads that array, and is a `broadcast_in_dim` elsewhere. Derivatives and
+batched functions stand as their ops; calls are shown where the program called a jitted function.
 
 Views are read only. `Jaxpr(...)` and `new_jaxpr_eqn` make programs from parts, and these run and
 print too.
@@ -12,6 +13,7 @@ print too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +23,7 @@ from xfront_ir.core import Function, Op, Value
 from xfront_ir.literal import literal
 from xfront_ir.opdef import Pending, lookup
 from xfront_ir.ops.families import batch_elementwise
+from xfront_ir.passes.inline import inline_pending
 
 from ..primitives import Primitive, aval_of, parameters, primitive_of
 from .atoms import DebugInfo, DropVar, Literal, OpEffect, SourceInfo, Var, no_effects
@@ -129,7 +132,7 @@ class Jaxpr:
     def _all(self) -> _Parts:
         if self._parts is None:
             assert self.function is not None
-            self._parts = _view(self.function, self.n_consts, self.open)
+            self._parts = _view(inline_pending(self.function), self.n_consts, self.open)
         return self._parts
 
     @property
@@ -367,8 +370,17 @@ def _eqn(op: Op, atoms: dict[Value, Any], scalars: dict[Value, Literal], read: s
         atoms[v] = made
         outvars.append(made)
     primitive = primitive_of(op.definition)
+    if primitive.is_own:
+        invars = [_as_given(x, w) for x, w in zip_longest(invars, op.attrs["call"].weak)]
     effects = (OpEffect(primitive.name),) if op_has_effects(op) else ()
     return JaxprEqn(invars, outvars, primitive, None, effects, op=op)
+
+
+def _as_given(x: Any, weak: bool | None) -> Any:
+    """An operand of a user's primitive; a Python number that it was given is that again."""
+    if weak and isinstance(x, Literal):
+        return Literal(x.val.item(), x.aval.update(weak_type=True))
+    return x
 
 
 def each_jaxpr(params: Mapping[str, Any]) -> Iterator[Jaxpr]:

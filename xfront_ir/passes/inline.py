@@ -4,9 +4,9 @@
     return %0                                  return %0
 
 `inline` inlines bodies used once and small ones; the other calls stay, and the lowering may emit
-each body as one function. `inline_calls` inlines all. Pending bodies are carried out here. `expand`
-replaces ops that matter only to derivatives (custom rules, checkpoints) by their bodies: nothing
-differentiates a program that is about to be lowered.
+each body as one function. `inline_calls` inlines all, `inline_pending` those of transformations.
+Pending bodies are carried out here. `expand` replaces ops that matter only to derivatives (custom
+rules, checkpoints) by their bodies: nothing differentiates a program that is about to be lowered.
 """
 
 from __future__ import annotations
@@ -27,6 +27,17 @@ def inline_calls(fn: Function) -> Function:
         return _body(op) if op.definition.is_call else None
 
     return remembered(fn, "inline_calls", _inline, fn, wanted)
+
+
+def inline_pending(fn: Function) -> Function:
+    """The Function with transformations (pending bodies) carried out in place of their calls; calls
+    of other bodies stay."""
+    def wanted(op: Op) -> Function | None:
+        if not op.definition.is_call or not isinstance(held := _held(op), Pending):
+            return None
+        return held.force()
+
+    return remembered(fn, "inline_pending", _inline, fn, wanted)
 
 
 def settle(fn: Function) -> Function:
@@ -184,4 +195,4 @@ def _unwrapped(fn: Function, body: Function | None) -> Function | None:
                       returns=[get(v, v) for v in fn.returns])
 
 
-__all__ = ["SMALL", "expand", "inline", "inline_calls", "settle"]
+__all__ = ["SMALL", "expand", "inline", "inline_calls", "inline_pending", "settle"]

@@ -27,7 +27,7 @@ from ..builder import Builder, SplitBuilder
 from ..core import Function, Op, Value, remembered
 from ..literal import literal
 from ..opdef import LINEAR_OP
-from .dead_code import dead_code
+from .dead_code import dead_code, unread_code
 from .inline import settle
 from .jvp import Flags, check_active, push_forward
 from .strong import strengthened
@@ -151,7 +151,7 @@ def close_split(b: SplitBuilder, fn: Function, returns: tuple[Value, ...],
     forward = Function(fn.name, b.params, b.ops, (*returns, *saved),
                        param_names=fn.param_names if named else (),
                        weak_params=fn.weak_params if named else ())
-    return Linearized(dead_code(forward), linear, tuple(residuals),
+    return Linearized(unread_code(forward), linear, tuple(residuals),
                       tuple([t is not None for t in moved]), len(returns))
 
 
@@ -268,7 +268,7 @@ def _gradient(fn: Function, active: Flags, given: Flags, strong: bool) -> Functi
                      [ct for _, ct in reached])
     grads = [back.zeros(v.type) if ct is None else ct for v, ct in zip(inputs, made, strict=True)]
     weak = fn.weak_params
-    return dead_code(Function(
+    return unread_code(Function(
         fn.name, (*fn.params, *seeds.values()), back.ops, (*returns, *grads),
         param_names=fn.param_names and (*fn.param_names, *[f"ct{i}" for i in seeds]),
         weak_params=weak and (*weak, *[bool(fn.weak_returns) and fn.weak_returns[i]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from ..builder import Builder
 from ..core import Function, Op, Value, renamed
+from .dead_code import dead_code
 from .inline import settle
 from .inside import everywhere
 
@@ -19,6 +20,7 @@ from .inside import everywhere
 def _write(fn: Function) -> Function:
     if not any([op.definition.written is not None for op in fn.ops]):
         return fn
+    fn = dead_code(fn)                           # one that nobody reads needs no lowering
     names: dict[Value, Value] = {}
     ops: list[Op] = []
     for op in fn.ops:

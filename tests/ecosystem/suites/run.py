@@ -78,10 +78,12 @@ def run(library: str, python: str | None, lines: Path, minutes: float, chosen: d
     start = [python] if python else [sys.executable, "-m", "xfront"]
     here = [str(HERE)] if python else [str(HERE), str(HERE.parents[2])]
     left_out = [f"--ignore={path}" for path in suite.left_out]
+    own = "[tool.pytest." in (root / "pyproject.toml").read_text()   # else of a folder above it
+    settings = [f"--rootdir={root}", *([] if own else ["-c", os.devnull])]
     subprocess.run(
         [*start, "-m", "pytest", "-p", "sampled", "-p", "no:cacheprovider", "-q", "--tb=no",
          "--no-summary", "-o", "addopts=", "-o", "python_files=*_test.py test_*.py",
-         "--timeout=120", "--continue-on-collection-errors", *left_out,
+         "--timeout=120", "--continue-on-collection-errors", *settings, *left_out,
          *(targets or [suite.folder])],
         cwd=root, check=False, env={
             **os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(here),

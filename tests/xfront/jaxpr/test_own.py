@@ -13,7 +13,7 @@ import pytest
 import xfront as jax
 import xfront.numpy as jnp
 from xfront import lax
-from xfront.extend.core import Primitive
+from xfront.extend.core import Primitive, jaxpr_as_fun
 from xfront.interpreters import ad, batching, mlir, xla
 
 X = jnp.array([0.1, 0.5, 0.9])
@@ -227,7 +227,7 @@ def test_one_with_other_params_or_other_rules():
 SCRIPT = """
 import sys
 import numpy as np, xfront as jax, xfront.numpy as jnp
-from xfront.extend.core import Primitive
+from xfront.extend.core import Primitive, jaxpr_as_fun
 from xfront.interpreters import ad, mlir
 p = Primitive("same")
 p.def_abstract_eval(lambda x: x)
@@ -251,3 +251,69 @@ def test_programs_on_disk_belong_to_what_the_primitive_does(tmp_path):
                               env={**os.environ, "XFRONT_CACHE_DIR": str(tmp_path)}, timeout=300)
         assert done.returncode == 0, done.stderr
         np.testing.assert_allclose([float(v) for v in done.stdout.split()], wanted[how], rtol=1e-4)
+
+
+# --- marks: primitives whose results nobody reads -------------------------------------------------
+
+def marking(x):
+    """A function with a mark on a value of its middle."""
+    h = jnp.sin(x)
+    MARK.bind(h, 0.5)
+    return jnp.sum(h * 2.0)
+
+
+def mark():
+    p = Primitive("mark")
+    p.def_impl(lambda x, strength: x)
+    p.def_abstract_eval(lambda x, strength: x)
+    mlir.register_lowering(p, mlir.lower_fun(lambda x, strength: LOWERED.append(x) or x, False))
+    ad.primitive_jvps[p] = lambda primals, tangents: (p.bind(*primals), tangents[0])
+    batching.primitive_batchers[p] = lambda args, dims: (p.bind(*args), dims[0])
+    return p
+
+
+LOWERED: list = []
+MARK = mark()
+
+
+@pytest.mark.parametrize("f", [
+    marking, jax.grad(marking), jax.value_and_grad(marking), jax.hessian(marking),
+    lambda x: jax.jvp(marking, (x,), (x,)), lambda x: jax.vmap(marking)(x[:, None]),
+    jax.grad(lambda x: jax.vmap(marking)(x[:, None]).sum())], ids=range(7))
+def test_a_program_shows_marks_and_a_compiled_one_does_not(f):
+    closed = jax.make_jaxpr(f)(X)
+    (eqn,) = [e for e in closed.eqns if e.primitive is MARK]
+    assert type(eqn.invars[1].val) is float and eqn.invars[1].val == 0.5
+    assert eqn.invars[1].aval.weak_type
+    made = [v for e in closed.eqns if e.primitive is lax.sin_p for v in e.outvars]
+    assert eqn.invars[0] in made                 # what is marked is a value of this program
+    assert jax.tree.leaves(jax.jit(f)(X)) and not LOWERED
+    for a, b in zip(jax.tree.leaves(jaxpr_as_fun(closed)(X)), jax.tree.leaves(f(X)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_residuals_of_loops_keep_marks_out_of_the_linear_part():
+    def looped(x):
+        return lax.scan(lambda c, _: (marking(c * x), None), 1.0, None, length=3)[0]
+
+    def plain(x):
+        return lax.scan(lambda c, _: (jnp.sum(jnp.sin(c * x) * 2.0), None), 1.0, None, length=3)[0]
+
+    np.testing.assert_allclose(jax.grad(looped)(X), jax.grad(plain)(X), rtol=1e-6)
+    assert str(jax.make_jaxpr(jax.grad(looped))(X)).count("mark") == 1
+
+
+def test_rules_see_which_operands_are_weakly_typed():
+    p, seen = Primitive("strong_or_weak"), []
+    p.def_abstract_eval(lambda x, k: x)
+
+    def rule(primals, tangents):
+        seen.append(primals[1].aval.weak_type)
+        return p.bind(*primals), tangents[0] * primals[1]
+
+    ad.primitive_jvps[p] = rule
+    half = jnp.ones(3, jnp.float16)
+    for k, weak in ((2.0, True), (np.float32(2), False)):
+        closed = jax.make_jaxpr(lambda x, k=k: jax.jvp(lambda x: p.bind(x, k), (x,), (x,))[1])(half)
+        assert closed.eqns                       # the rule is asked when someone looks
+        assert seen.pop() is weak
