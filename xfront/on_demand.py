@@ -17,6 +17,32 @@ from typing import Any
 
 from .tracebacks import front_door, is_front_door
 
+loaded_names = vars(ModuleType)["__dict__"].__get__
+"""The names that a module has now, in its own dictionary: `vars(module)` of one that is `Whole`
+would import all its names first."""
+
+
+class Whole(ModuleType):
+    """A package of `on_demand` whose `__dict__` has all its names, which are imported when someone
+    reads that. Only programs that read `vars(jax.numpy)` pay for it: see `whole`."""
+
+    @property
+    def __dict__(self) -> dict[str, Any]:
+        for name in loaded_names(self)["__all__"]:
+            getattr(self, name)
+        return loaded_names(self)
+
+    def __dir__(self) -> list[str]:
+        return loaded_names(self)["__dir__"]()   # that of modules would ask for `__dict__`
+
+
+def whole(module: ModuleType) -> ModuleType:
+    """The module; where it has names that are not imported yet, as a `Whole`."""
+    names = loaded_names(module)
+    if type(module) is ModuleType and not names.keys() >= {*names.get("__all__", ())}:
+        module.__class__ = Whole
+    return module
+
 
 def on_demand(
     package: str, families: Mapping[str, str], submodules: tuple[str, ...] = (),
@@ -57,7 +83,7 @@ def on_demand(
         return value
 
     def __dir__() -> list[str]:
-        here = vars(sys.modules[package])
+        here = loaded_names(sys.modules[package])
         return sorted({*public_names, *[name for name in here if _is_shown(name, here[name])]})
 
     return public_names, __getattr__, __dir__

@@ -289,21 +289,24 @@ def record(target: Trace, body: Callable[..., Any], args: Sequence[Any],
 @overload
 def eager(body: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
-def eager(*, static: tuple[str, ...] = ()) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def eager(body: Any = None, /, *, static: tuple[str, ...] = ()) -> Any:
+def eager(*, static: tuple[str, ...] = (), members: bool = False
+          ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def eager(body: Any = None, /, *, static: tuple[str, ...] = (), members: bool = False) -> Any:
     """A public function made from a body that computes on tracers.
 
     Args:
       body: function of arrays (and lists or tuples of them) and static values, which calls
         `operand` on each array first.
       static: names of the parameters that are not arrays, such as axes, shapes, dtypes and flags.
+      members: whether the first argument is a sequence of arrays, which may be of any class.
     """
     if body is None:
-        return functools.partial(_eager, static=static)
+        return functools.partial(_eager, static=static, members=members)
     return _eager(body, static=())
 
 
-def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[..., Any]:
+def _eager(body: Callable[..., Any], *, static: tuple[str, ...], members: bool = False
+           ) -> Callable[..., Any]:
     names, defaults = call_signature(body)
     places = dict(zip(names, range(len(names)), strict=True))
     static_indices = tuple([places[s] for s in static])
@@ -320,6 +323,8 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
     def public(*args: Any, **kwargs: Any) -> Any:
         nonlocal front
         try:
+            if members and args:
+                args = (members_of(args[0]), *args[1:])
             if kwargs and kwargs.get("out_sharding") is not None and (
                     made := _told(name, public, args, kwargs)):
                 return made[0]
@@ -339,9 +344,8 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
                     return found(*args[:n_arrays])
             full = list(args) if len(args) == n_all and not kwargs else completed(
                 body, places, defaults, n_positional, args, kwargs)
-            target = deepest([full[i] for i in dynamic_indices], state.current)
-            if target is None and static_indices:    # a traced size or axis: the body refuses it
-                target = deepest(full, None)
+            target = deepest([full[i] for i in dynamic_indices], state.current) or deepest(
+                full if static_indices else (), None)    # a traced size or axis is refused there
             if target is not None:
                 return record_by(templates, target, call_body, full)
             for i in static_indices:
@@ -365,6 +369,16 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
     functools.update_wrapper(public, body)
     public.body = call_body  # type: ignore[attr-defined]
     return public
+
+
+def members_of(x: Any) -> Any:
+    """The members of a sequence of arrays, of any class that knows its length; another value as it
+    is."""
+    kind = type(x)
+    if kind is list or kind is tuple or kind in _NO_HOLDERS or kind is Tracer or isinstance(
+            x, (str, bytes)) or not hasattr(kind, "__len__") or hasattr(x, "__array__"):
+        return x
+    return [*x]
 
 
 def _told(name: str, public: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple:

@@ -1,7 +1,8 @@
 """The finder of `jax` and its modules, and the module `jax` itself.
 
 `jax.numpy` *is* `xfront.numpy`: no module is loaded twice, so functions, classes and registries
-are the same under both names. The module `jax` is xfront with a version of its own: reading or
+are the same under both names. Its names are imported when they are first read, and all of them
+for `vars(jax.numpy)`. The module `jax` is xfront with a version of its own: reading or
 setting its other attributes reads or sets those of xfront. Private modules (`jax._src.core`) are
 views: see `private.py`.
 """
@@ -21,6 +22,7 @@ import xfront
 
 from ..absent import AbsentModule, is_public_module, sentence
 from ..arrays import beside
+from ..on_demand import loaded_names, whole
 from . import private, stand_ins
 
 API_LEVEL = "0.10.2"
@@ -35,7 +37,8 @@ class _Jax(ModuleType):
             return importlib.import_module(f"jax.{name}")
         if f"jax.{name}" in stand_ins.MODULES and not hasattr(xfront, name):
             return importlib.import_module(f"jax.{name}")
-        return getattr(xfront, name)
+        found = getattr(xfront, name)
+        return whole(found) if isinstance(found, ModuleType) else found
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = (name.startswith("__") or name in private.OF_JAX_ALONE
@@ -88,7 +91,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         if module is None:
             parent, _, name = fullname.rpartition(".")
             around = sys.modules.get(parent)
-            if around is not None and name in vars(around):
+            if around is not None and name in loaded_names(around):
                 return None                      # `from jax.x import name` finds the attribute
             raise _not_found(fullname)
         made = importlib.machinery.ModuleSpec(
@@ -127,7 +130,7 @@ def module_of(name: str) -> ModuleType | None:
         return None                              # xfront has modules that JAX does not have
     own = "xfront" + name.removeprefix("jax")
     try:
-        return importlib.import_module(own)
+        return whole(importlib.import_module(own))
     except ModuleNotFoundError as error:
         if error.name is not None and not own.startswith(error.name):
             raise

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..absent import AbsentModule
 from ..arrays import beside
-from ..on_demand import AbsentAttribute
+from ..on_demand import AbsentAttribute, loaded_names
 
 OF_JAX_ALONE = ("_src", "lib", "version")
 """Modules of `jax` for which xfront has no module of that name."""
@@ -77,12 +77,13 @@ _MEANING = {
     "_src.nn.initializers": "nn.initializers",
     "_src.numpy": "numpy",
     "_src.numpy.lax_numpy": "numpy",
-    "_src.numpy.util": "numpy.util",
+    "_src.numpy.util": "dropin.promotions",
     "_src.op_shardings": "sharding",
     "_src.partition_spec": "sharding",
     "_src.path": "",
     "_src.pjit": ". extend.core.primitives",
     "_src.prng": "random extend.random extend.core.primitives",
+    "_src.public_test_util": "test_util dropin.comparing",
     "_src.random": "random extend.core.primitives",
     "_src.scipy": "scipy",
     "_src.scipy.special": "scipy.special",
@@ -139,7 +140,7 @@ class View(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("__") and not isinstance(value, ModuleType):
             for module in self._modules():
-                if name in vars(module):
+                if name in loaded_names(module):
                     return setattr(module, name, value)
         super().__setattr__(name, value)
 

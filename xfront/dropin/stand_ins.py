@@ -1,4 +1,4 @@
-"""Stand-ins for modules of JAX that xfront does not have yet, and libraries import but may not use.
+"""Stand-ins for modules of JAX that xfront does not have, and libraries import but may not use.
 
 Their names can be imported. No value is an instance of such a class, so `isinstance` returns False.
 Any other use of a name raises NotImplementedError, which says that it does not exist here.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, NoReturn
 
-from ..absent import public_modules
+from ..absent import public_modules, sentence
 from ..arrays import beside
 from ..on_demand import AbsentAttribute
 
@@ -17,13 +17,17 @@ MODULES = (
     "jax.experimental.colocated_python",
     "jax.experimental.colocated_python.func",
     "jax.experimental.colocated_python.serialization",
+    "jax.experimental.pallas",
+    "jax.experimental.pallas.tpu",
+    "jax.experimental.pallas.triton",
     "jax.extend.ifrt_programs",
 )
 """Modules that have stand-ins; the import of any other missing module fails."""
 
 
 def _refuse(name: str) -> NoReturn:
-    raise NotImplementedError(f"{name} is not in xfront yet")
+    module, _, last = name.rpartition(".")
+    raise NotImplementedError(sentence(module, last, ()))
 
 
 class _Absent(type):
@@ -42,7 +46,7 @@ class _Absent(type):
 
 
 def _class_of(module: str, name: str) -> type:
-    return _Absent(name, (), {"__module__": module, "__doc__": "Not in xfront yet.",
+    return _Absent(name, (), {"__module__": module, "__doc__": "Not in xfront.",
                               "__slots__": ()})
 
 
@@ -59,7 +63,7 @@ class StandIn(ModuleType):
     """A module whose public names can be imported, but not used."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, f"{name} is not in xfront yet: its names cannot be used.")
+        super().__init__(name, f"{name} is not in xfront: its names cannot be used.")
         self.__dict__.update({beside.MARKER: True, "__path__": []})
 
     def __getattr__(self, name: str) -> Any:

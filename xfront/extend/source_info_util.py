@@ -1,6 +1,6 @@
 """Distinguishes users' frames from libraries': a library names its own files, so that errors and
-the locations of operations point at the code that called it. An interpreter of jaxprs records an eqn
-again under the scopes where it was first."""
+the locations of operations point at the code that called it. An interpreter of jaxprs records an
+eqn again under the scopes where it was first."""
 
 from __future__ import annotations
 

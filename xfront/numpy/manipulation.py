@@ -391,7 +391,7 @@ def joined(xs: Sequence[Array], axis: int) -> Tracer:
     return as_tracer(xs[0]) if len(xs) == 1 else emit(ops.concatenate, *xs, dimension=axis)
 
 
-@eager(static=("axis", "dtype"))
+@eager(static=("axis", "dtype"), members=True)
 def concatenate(arrays: Array | Sequence[ArrayLike], axis: int | None = 0,
                 dtype: DTypeLike | None = None) -> Array:
     """Arrays side by side along an axis that they have.
@@ -435,7 +435,7 @@ def concatenate(arrays: Array | Sequence[ArrayLike], axis: int | None = 0,
     return joined(xs, at)
 
 
-@eager(static=("axis",))
+@eager(static=("axis",), members=True)
 def concat(arrays: Array | Sequence[ArrayLike], /, *, axis: int | None = 0) -> Array:
     """As `concatenate`. Source: `numpy.concat`.
 
@@ -445,7 +445,7 @@ def concat(arrays: Array | Sequence[ArrayLike], /, *, axis: int | None = 0) -> A
     return concatenate(arrays, axis)
 
 
-@eager(static=("axis", "out", "dtype"))
+@eager(static=("axis", "out", "dtype"), members=True)
 def stack(arrays: Array | Sequence[ArrayLike], axis: int = 0, out: None = None,
           dtype: DTypeLike | None = None) -> Array:
     """Arrays of the same shape side by side along a new axis.
@@ -485,7 +485,7 @@ def _rows(tup: Any, least: Any) -> Any:
     return [least(x) for x in unstack(tup)]
 
 
-@eager(static=("dtype",))
+@eager(static=("dtype",), members=True)
 def vstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Arrays below one another; 1-d arrays are rows. Source: `numpy.vstack`.
 
@@ -496,7 +496,7 @@ def vstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> 
     return concatenate(_rows(tup, atleast_2d), 0, dtype)
 
 
-@eager(static=("dtype",))
+@eager(static=("dtype",), members=True)
 def hstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Arrays side by side: along axis 1, or 0 where they are 1-d. Source: `numpy.hstack`.
 
@@ -507,7 +507,7 @@ def hstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> 
     return concatenate(rows, 0 if rows and rows[0].ndim == 1 else 1, dtype)
 
 
-@eager(static=("dtype",))
+@eager(static=("dtype",), members=True)
 def dstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Arrays behind one another, along axis 2; (n,) counts as (1, n, 1). Source: `numpy.dstack`.
 
@@ -518,7 +518,7 @@ def dstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> 
     return concatenate(_rows(tup, atleast_3d), 2, dtype)
 
 
-@eager
+@eager(members=True)
 def column_stack(tup: Array | Sequence[ArrayLike]) -> Array:
     """Arrays side by side; 1-d arrays are columns. Source: `numpy.column_stack`.
 

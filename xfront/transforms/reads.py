@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import binding
+from ..on_demand import loaded_names
 
 _LIBRARIES = {"xfront", "jax", "numpy", "ml_dtypes", "math", "operator", "functools", "itertools",
               "builtins"}
@@ -96,12 +97,12 @@ def _draws(code: CodeType) -> bool:
 
 def _is_of_library(x: Any) -> bool:
     """Whether a library defines this object: one of its modules, or what a module has by name."""
-    if type(x) is ModuleType:
+    if isinstance(x, ModuleType):
         return x.__name__.partition(".")[0] in _LIBRARIES and x.__name__ != "numpy.random"
     module, name = getattr(x, "__module__", None), getattr(x, "__name__", None)
     if type(module) is not str or module.partition(".")[0] not in _LIBRARIES:
         return False
-    return type(name) is str and vars(sys.modules.get(module, builtins)).get(name) is x
+    return type(name) is str and loaded_names(sys.modules.get(module, builtins)).get(name) is x
 
 
 __all__ = ["reads"]

@@ -9,8 +9,8 @@
 Ops with effects stay, and so do ops whose bodies have some. Bodies themselves are cleaned by
 `pipeline.simplify`; results of loops and branches that nobody reads are dropped by `bypass`.
 
-`unread_code` leaves the ops of users' primitives too: a program that a user may still look at, such as
-that of a gradient, shows them (libraries mark values by primitives whose results nobody reads).
+`unread_code` leaves the ops of users' primitives too: a program that a user may still look at, such
+as that of a gradient, shows them (libraries mark values by primitives whose results nobody reads).
 They go when the program is compiled, before anything asks for their lowering.
 """
 

@@ -53,10 +53,40 @@ assert not isinstance(jnp.ones(2), jax._src.literals.TypedNdArray)
 assert jax.lib.__version__ == jax.version.__version__ == "0.10.2"
 assert jax._src.distributed.global_state.process_id == 0
 jax._src.dispatch.wait_for_tokens()
+from jax._src.numpy.util import promote_dtypes, promote_dtypes_complex, promote_dtypes_inexact
+a, b = promote_dtypes_complex(jnp.ones(2, jnp.float16), 1)
+assert a.dtype == b.dtype == jnp.complex64 and not b.weak_type
+assert [x.weak_type for x in promote_dtypes_inexact(1, 2)] == [True, True]
+assert [str(x.dtype) for x in promote_dtypes(1, jnp.ones(2))] == ["float32"] * 2
+from jax._src.public_test_util import check_close
+check_close({"a": jnp.ones(4)}, {"a": jnp.ones(4) + 3e-6})
+for other, error in ((jnp.ones(4) + 1e-4, AssertionError), ({"b": 1.0}, ValueError)):
+    try:
+        check_close(jnp.ones(4), other)
+    except error:
+        continue
+    raise AssertionError(other)
 import jax._src.compiler, xfront.dropin.compiling
 jax._src.compiler.backend_compile_and_load = print
 assert xfront.dropin.compiling.backend_compile_and_load is print
 assert not hasattr(jax._src.core, "no_such_name")
+"""
+
+_WHOLE = """
+import sys
+import jax, jax.lax as lax, jax.scipy.special, jax.scipy.stats, jax.sharding
+jnp = jax.numpy
+jnp.sin(1.0), dir(jnp), hasattr(jnp, "no_such_name")
+assert "xfront.numpy.polynomials" not in sys.modules
+for module in (jnp, lax, jax.scipy.special, jax.scipy.stats, jax.sharding):
+    assert vars(module).keys() >= {*module.__all__} and vars(module) is module.__dict__
+assert "median" in vars(jnp) and vars(jnp)["median"] is jnp.median
+jnp.another = 3
+assert vars(jnp)["another"] == 3
+del jnp.another
+assert not hasattr(jnp, "another")
+import pickle
+assert pickle.loads(pickle.dumps(jnp.median)) is jnp.median
 """
 
 _SAID = """
@@ -65,7 +95,7 @@ import jax
 for code, said in CASES:
     try:
         exec(code)
-    except (AttributeError, ImportError) as error:
+    except (AttributeError, ImportError, NotImplementedError) as error:
         assert said in str(error), (code, str(error))
     else:
         raise AssertionError(code)
@@ -77,7 +107,12 @@ _CASES = [
     ("import jax.numpy; jax.numpy.sinn", "did you mean 'sin'?"),
     ("from jax.numpy import alltrue", "use jnp.all"),
     ("from jax.nn import rellu", "did you mean 'relu'?"),
-    ("import jax.experimental.pallas", "jax.experimental.pallas is outside what xfront offers"),
+    ("import jax.experimental.jax2tf", "jax.experimental.jax2tf is outside what xfront offers"),
+    ("from jax.experimental import pallas; pallas.pallas_call(None, None)",
+     "jax.experimental.pallas.pallas_call is outside what xfront offers"),
+    ("from jax.experimental.pallas import tpu; tpu.VMEM((8,), float)",
+     "jax.experimental.pallas.tpu.VMEM is outside what xfront offers"),
+    ("from jax.experimental.pallas import triton; triton.loadd", "did you mean 'load'?"),
     ("from jax.tree_util import tree_mapp", "did you mean 'tree_map'?"),
     ("from xfront.tree_util import tree_mapp", "did you mean 'tree_map'?"),
     ("from xfront.numpy import zeross", "did you mean 'zeros'?"),
@@ -96,6 +131,10 @@ def test_modules_of_jax_are_those_of_xfront() -> None:
 
 def test_private_names_that_libraries_import_have_a_meaning() -> None:
     output("-m", "xfront", "-c", _PRIVATE)
+
+
+def test_the_dictionary_of_a_module_has_all_its_names() -> None:
+    output("-m", "xfront", "-c", _WHOLE)
 
 
 def test_a_name_that_is_absent_says_so() -> None:

@@ -221,3 +221,40 @@ def test_flat_positions_in_narrow_and_unsigned_dtypes() -> None:
     for f in (lambda z: jnp.nextafter(z, 1), lambda z: jnp.interp(z, z, z)):
         with pytest.raises(TypeError, match="complex64"):
             f(jnp.array([1j, 2]))
+
+
+class Members:
+    """A sequence of another class, also as a tree."""
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, *arrays):
+        self.arrays = arrays
+
+    def __len__(self):
+        return len(self.arrays)
+
+    def __getitem__(self, i):
+        return self.arrays[i]
+
+
+class Blocks(Members):
+    pass
+
+
+xfront.tree_util.register_pytree_node(Blocks, lambda b: (b.arrays, None), lambda _, a: Blocks(*a))
+
+
+@pytest.mark.parametrize("join", [jnp.concatenate, jnp.concat, jnp.stack, jnp.hstack, jnp.vstack,
+                                  jnp.dstack, jnp.column_stack])
+def test_sequences_of_any_class_are_joined(join):
+    a, b = jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0])
+    wanted = np.asarray(join([a, b]))
+    for made in (Members, Blocks, lambda *x: dict(enumerate(x)).values()):
+        np.testing.assert_array_equal(join(made(a, b)), wanted)
+        np.testing.assert_array_equal(
+            xfront.jit(lambda a, b, made=made: join(made(a, b)))(a, b), wanted)
+    x, y = xfront.vjp(lambda a, b: join(Blocks(a, b)), a, b)[1](join([a, b]))
+    assert (x.tolist(), y.tolist()) == (a.tolist(), b.tolist())
+    with pytest.raises(TypeError):
+        join("ab")
