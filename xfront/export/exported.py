@@ -7,6 +7,7 @@ stands a rule for cotangents, which calls the program of the cotangents where th
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from xfront_ir.types import TensorType, tensor
 
 from ..arrays import binding
 from ..arrays.keys import key_dtype
+from ..config import trace_key
 from ..containers import Container
 from ..dtypes import float0
 from ..sharding.mesh import AbstractMesh, Mesh
@@ -53,11 +55,25 @@ class _Called(custom_vjp):
         self.exported = exported
 
     def deferred(self, name: str, static: list, given: Any, flat: Any) -> Any:
-        """The Deferred of one call. It is told apart by the program's identity: its Functions hold
-        the calls of the VJP, whose rules hold those of the VJP's, and so on without end."""
+        """The Deferred of one call. It is told apart by that from which the VJP is made: its own
+        Functions hold the calls of the VJP, whose rules hold those of the VJP's, and so on without
+        end."""
         rule = super().deferred(name, static, given, flat)
-        rule.print = identity(self.exported).encode()
+        rule.print = _rule_print(self.exported)
         return rule
+
+
+def _rule_print(exported: Exported) -> bytes:
+    """The bytes that two exported programs share only where their VJPs are the same programs."""
+    get = exported._get_vjp
+    own = getattr(get, "fingerprint", None)
+    if get is not None and own is None:
+        return identity(exported).encode()
+    facts = [b"" if own is None else own(vars(exported).get("_traced_under", trace_key()))]
+    facts += [repr(x).encode() for x in (
+        _written(exported.in_avals), _written(exported.out_avals), exported.platforms,
+        [c._impl for c in exported.disabled_safety_checks])]
+    return hashlib.blake2b(b"".join(hashlib.blake2b(x).digest() for x in facts)).digest()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,6 +172,7 @@ class Exported:
     @functools.cached_property
     def _vjp(self) -> Exported:
         assert self._get_vjp is not None
+        vars(self)["_traced_under"] = trace_key()    # rules of the function may read options
         return self._get_vjp(self)
 
     # --- calls ----------------------------------------------------------------------------
@@ -330,13 +347,23 @@ def _read(header: dict[str, Any], blobs: list[bytes]) -> Exported:
     checks = [DisabledSafetyCheck(str(c)) for c in header["disabled_checks"]]
     get_vjp = None
     if len(blobs) == 2:
-        get_vjp = functools.partial(_stored, blobs[1])
+        get_vjp = _Stored(blobs[1])
     return of_one_device(str(header["fun_name"]), in_tree, ins, out_tree, outs, platforms, checks,
                          blobs[0], kept, get_vjp, version)
 
 
-def _stored(blob: bytes, _: Exported) -> Exported:
-    return deserialize(blob)
+class _Stored:
+    """The VJP that was written beside a program."""
+
+    def __init__(self, blob: bytes) -> None:
+        self.blob = blob
+
+    def __call__(self, _: Exported) -> Exported:
+        return deserialize(self.blob)
+
+    def fingerprint(self, _: Any) -> bytes:
+        """The bytes that tell this program apart."""
+        return b"stored" + self.blob
 
 
 def _avals(written: Any) -> list[Aval]:

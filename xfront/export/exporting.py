@@ -6,7 +6,6 @@ platform. What belongs to this process (host functions, references, other device
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from xfront_ir import ops
 from xfront_ir.analysis import belongs_to_process, meshes
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
+from xfront_ir.fingerprint import fingerprint
 from xfront_ir.literal import Literal
 from xfront_ir.passes.dead_code import has_effects
 from xfront_ir.passes.pipeline import simplify
@@ -183,7 +183,21 @@ def _made(function: Function, name: str, in_tree: Any, in_avals: Sequence[Any], 
     real = [i for i, a in enumerate(in_avals) if a.dtype != float0]
     places = [i for i, k in zip(real, kept, strict=True) if k]
     return of_one_device(name, in_tree, in_avals, out_tree, out_avals, platforms, disabled, module,
-                         places, functools.partial(_vjp, function))
+                         places, _Derived(function))
+
+
+class _Derived:
+    """The VJP that is derived from the Function when someone asks for it."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+
+    def __call__(self, exported: Exported) -> Exported:
+        return _vjp(self.function, exported)
+
+    def fingerprint(self, options: Any) -> bytes:
+        """The bytes that tell it apart, where rules of the function are traced under `options`."""
+        return b"derived" + fingerprint(self.function) + repr(options).encode()
 
 
 def _vjp(function: Function, exported: Exported) -> Exported:
