@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from .jaxpr.views import ClosedJaxpr, Jaxpr, JaxprEqn, new_jaxpr_eqn
 
 _CONTEXT = """AbstractValue Effect Effects ParamDict Value array_types axis_frame concrete_or_error
-eval_context find_top_trace full_lower get_aval get_opaque_trace_state get_type mapped_aval max_dim
-min_dim nonempty_axis_env_DO_NOT_USE primal_dtype_to_tangent_dtype raise_to_shaped set_current_trace
-take_current_trace trace_state_clean unmapped_aval unsafe_am_i_under_a_jit_DO_NOT_USE
+eval_context find_top_trace full_lower get_aval get_opaque_trace_state get_type is_concrete
+is_constant_dim mapped_aval max_dim min_dim nonempty_axis_env_DO_NOT_USE
+primal_dtype_to_tangent_dtype raise_to_shaped set_current_trace take_current_trace
+trace_state_clean unmapped_aval unsafe_am_i_under_a_jit_DO_NOT_USE
 unsafe_am_i_under_a_vmap_DO_NOT_USE unsafe_get_axis_names_DO_NOT_USE valid_jaxtype"""
 _EVALUATING = """JaxprTypeError check_jaxpr eval_jaxpr jaxpr_as_fun jaxprs_in_params subjaxprs"""
 _ATOMS = """Atom DebugInfo DropVar Literal Var gensym no_effects"""

@@ -14,7 +14,7 @@ import importlib.abc
 import importlib.machinery
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +23,7 @@ import xfront
 from ..absent import AbsentModule, is_public_module, sentence
 from ..arrays import beside
 from ..on_demand import loaded_names, whole
+from ..tracing.tracer import Tracer
 from . import private, stand_ins
 
 API_LEVEL = "0.10.2"
@@ -100,6 +101,14 @@ class _Finder(importlib.abc.MetaPathFinder):
         return made
 
 
+    def find_distributions(self, context: Any = None) -> Iterator[Any]:
+        """The distribution `jax`, for programs that ask `importlib.metadata` for its version."""
+        if getattr(context, "name", None) == "jax":
+            from .metadata import Jax  # few programs ask
+
+            yield Jax(API_LEVEL)
+
+
 class _LastFinder(importlib.abc.MetaPathFinder):
     """The last finder for modules of xfront: `from jax.numpy import name` looks for the module
     `xfront.numpy.name`, because that is the package's own name."""
@@ -161,6 +170,7 @@ def install_as_jax() -> None:
                 "before anything imports jax, or run the program with `python -m xfront`.",
                 name="jax")
     beside.install_finder()
+    Tracer.__module__ = "jax.core"               # libraries choose a backend by a class's module
     sys.meta_path.insert(0, _Finder())
     sys.meta_path.append(_LastFinder())
 

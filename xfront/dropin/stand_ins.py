@@ -70,14 +70,16 @@ class StandIn(ModuleType):
         self.__dict__.update({beside.MARKER: True, "__path__": []})
 
     def __getattr__(self, name: str) -> Any:
-        if name not in public_modules()[self.__name__].names:
+        known = public_modules().get(self.__name__)
+        if known is None or name not in known.names:
             raise AbsentAttribute(self.__name__, name, self.__dir__)
         made = (_class_of if name[:1].isupper() else _function_of)(self.__name__, name)
         self.__dict__[name] = made
         return made
 
     def __dir__(self) -> list[str]:
-        return sorted(public_modules()[self.__name__].names)
+        known = public_modules().get(self.__name__)
+        return sorted(known.names) if known is not None else []
 
 
 def stand_in(name: str) -> StandIn | None:

@@ -15,6 +15,7 @@ from ..config import staging
 from ..dtypes import float0
 from ..errors import ConcretizationTypeError
 from ..stages import typeof
+from ..tracing.concrete import may_be_known
 from ..tracing.trace import Trace, concretely, state
 from ..tracing.tracer import Tracer
 from .atoms import OpEffect
@@ -200,6 +201,17 @@ def concrete_or_error(force: Callable[[Any], Any] | None, val: Any, context: str
         raise ConcretizationTypeError(f"{context or 'a value'} must be known while tracing, got a "
                                       f"traced array of type {val.value.type}")
     return val if force is None else force(val)
+
+
+def is_concrete(x: Any) -> bool:
+    """Whether the elements of x can be asked for: it is no tracer, or one whose value is known, as
+    in an un-jitted derivative."""
+    return may_be_known(x)
+
+
+def is_constant_dim(d: Any) -> bool:
+    """Whether a size is a number."""
+    return isinstance(d, (int, np.integer))
 
 
 def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:

@@ -66,6 +66,9 @@ for other, error in ((jnp.ones(4) + 1e-4, AssertionError), ({"b": 1.0}, ValueErr
     except error:
         continue
     raise AssertionError(other)
+kinds = []
+jax.jit(lambda x: kinds.append(type(x)) or x)(1.0)
+assert kinds == [jax.core.Tracer] and kinds[0].__module__ == "jax.core"
 import jax._src.compiler, xfront.dropin.compiling
 jax._src.compiler.backend_compile_and_load = print
 assert xfront.dropin.compiling.backend_compile_and_load is print
@@ -87,6 +90,19 @@ del jnp.another
 assert not hasattr(jnp, "another")
 import pickle
 assert pickle.loads(pickle.dumps(jnp.median)) is jnp.median
+"""
+
+_METADATA = """
+import importlib.metadata as metadata
+import jax
+
+assert metadata.version("jax") == jax.__version__ == metadata.metadata("jax")["Version"]
+assert metadata.version("jaxlib") and metadata.distribution("jax").name == "jax"
+metadata.packages_distributions(), metadata.entry_points()
+try:
+    metadata.version("no_such_package")
+except metadata.PackageNotFoundError:
+    pass
 """
 
 _SAID = """
@@ -131,6 +147,10 @@ def test_modules_of_jax_are_those_of_xfront() -> None:
 
 def test_private_names_that_libraries_import_have_a_meaning() -> None:
     output("-m", "xfront", "-c", _PRIVATE)
+
+
+def test_the_version_of_the_package() -> None:
+    output("-m", "xfront", "-c", _METADATA)
 
 
 def test_the_dictionary_of_a_module_has_all_its_names() -> None:
