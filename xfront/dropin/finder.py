@@ -62,6 +62,10 @@ def _make_jax() -> ModuleType:
         ("__all__", [n for n in dir(xfront) if not n.startswith("_")]),
     ):
         ModuleType.__setattr__(made, name, value)
+    for name in ("core", "tree", "tree_util"):   # `import jax` imports these for libraries, too
+        module = sys.modules.get(f"xfront.{name}")
+        if module is not None:
+            sys.modules.setdefault(f"jax.{name}", whole(module))
     return made
 
 

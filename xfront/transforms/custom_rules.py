@@ -304,7 +304,8 @@ def within(what: str, fun: Any, argnums: Sequence[int], n: int) -> tuple[int, ..
 
 
 def positional_args(fun: Any, args: tuple, kwargs: dict) -> tuple:
-    """All arguments by position, with defaults filled in. Raises: TypeError."""
+    """All arguments by position, with defaults filled in. Raises: TypeError where a keyword-only one
+    is given; one with a default is the function's own."""
     try:
         signature = inspect.signature(fun)
     except (TypeError, ValueError):
@@ -313,10 +314,12 @@ def positional_args(fun: Any, args: tuple, kwargs: dict) -> tuple:
                             "arguments by position") from None
         return args
     bound = signature.bind(*args, **kwargs)
-    bound.apply_defaults()
-    if bound.kwargs:
+    if bound.kwargs and (named := [
+            k for k in bound.kwargs if signature.parameters.get(k) is None
+            or signature.parameters[k].kind is inspect.Parameter.KEYWORD_ONLY]):
         raise TypeError(f"{name_of(fun)}: a function with a custom derivative cannot take "
-                        f"keyword-only arguments, but got {', '.join(bound.kwargs)}")
+                        f"keyword-only arguments, but got {', '.join(named)}")
+    bound.apply_defaults()
     return bound.args
 
 

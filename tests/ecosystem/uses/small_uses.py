@@ -106,3 +106,51 @@ def mjx_bodies_that_touch():
 
     batch = jax.jit(jax.vmap(after))(jnp.array([[0.0], [1.0], [-1.0]]))
     return batch, jax.jit(jax.jacfwd(lambda f: after(f)[-1, :2]))(jnp.array([1.0]))
+
+
+def penzai_model_learns():
+    import optax
+    from penzai import pz
+    from penzai.models import simple_mlp
+    from penzai.toolshed import basic_training
+
+    model = simple_mlp.MLP.from_config(name="mlp", init_base_rng=random.key(0),
+                                       feature_sizes=[3, 8, 2])
+
+    def through(model, x):
+        return model(pz.nx.wrap(x).tag("batch", "features")).unwrap("batch", "features")
+
+    def loss(model, rng, state, x, y):
+        value = jnp.mean((through(model, x) - y)**2)
+        return value, state, {"loss": value}
+
+    trainer = basic_training.StatefulTrainer.build(
+        root_rng=random.key(1), model=model, optimizer_def=optax.adam(1e-2), loss_fn=loss)
+    first = through(model, jnp.ones((4, 3)))
+    return first, [trainer.step(x=jnp.ones((4, 3)), y=jnp.zeros((4, 2)))["loss"] for _ in range(3)]
+
+
+def kfac_steps():
+    """With JAX 0.10.2 the library wants `get_bind_params` as it was before 0.9.2, a pair: the values
+    were recorded with a dict in its place that can be taken apart."""
+    import kfac_jax
+
+    def loss(p, batch):
+        x, y = batch
+        out = jnp.tanh(x @ p["first"]) @ p["second"]
+        kfac_jax.register_squared_error_loss(out, y)
+        return jnp.mean(jnp.sum((out - y)**2, -1))
+
+    params = {"first": random.normal(random.key(0), (3, 4)),
+              "second": random.normal(random.key(1), (4, 2))}
+    batch = jnp.ones((8, 3)), jnp.ones((8, 2))
+    optimizer = kfac_jax.Optimizer(
+        jax.value_and_grad(loss), l2_reg=1e-3, use_adaptive_learning_rate=True,
+        use_adaptive_momentum=True, use_adaptive_damping=True, initial_damping=1.0,
+        multi_device=False, num_burnin_steps=0)
+    state, losses = optimizer.init(params, random.key(2), batch), []
+    for i in range(3):
+        params, state, told = optimizer.step(params, state, random.key(i), batch=batch,
+                                             global_step_int=i)
+        losses.append(told["loss"])
+    return losses

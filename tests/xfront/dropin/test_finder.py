@@ -94,7 +94,10 @@ assert pickle.loads(pickle.dumps(jnp.median)) is jnp.median
 
 _METADATA = """
 import importlib.metadata as metadata
+import sys
 import jax
+
+assert sys.modules["jax.tree_util"] is jax.tree_util
 
 assert metadata.version("jax") == jax.__version__ == metadata.metadata("jax")["Version"]
 assert metadata.version("jaxlib") and metadata.distribution("jax").name == "jax"

@@ -498,3 +498,15 @@ def test_attributes_of_the_function_do_not_stand_for_its_own() -> None:
     assert float(jax.grad(f)(1.0)) == 2 and f.note == "kept"  # type: ignore
     with pytest.raises(AttributeError, match="No JVP defined"):
         jax.custom_jvp(f)(1.0)
+
+
+def test_a_keyword_only_parameter_with_a_default_is_the_function_s_own():
+    def f(x, *, k=2.0):
+        return x * k
+
+    for fun, wanted in ((f, 2.0), (functools.partial(f, k=3.0), 3.0)):
+        made = jax.custom_jvp(fun)
+        made.defjvp(lambda primals, tangents, fun=fun: (fun(*primals), tangents[0] * 7))
+        assert made(1.0) == wanted and jax.grad(made)(1.0) == 7
+        with pytest.raises(TypeError, match="keyword-only arguments, but got k"):
+            made(1.0, k=5.0)
