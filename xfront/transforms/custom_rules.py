@@ -304,8 +304,8 @@ def within(what: str, fun: Any, argnums: Sequence[int], n: int) -> tuple[int, ..
 
 
 def positional_args(fun: Any, args: tuple, kwargs: dict) -> tuple:
-    """All arguments by position, with defaults filled in. Raises: TypeError where a keyword-only one
-    is given; one with a default is the function's own."""
+    """All arguments by position, with defaults filled in. Raises: TypeError where a keyword-only
+    one is given; one with a default is the function's own."""
     try:
         signature = inspect.signature(fun)
     except (TypeError, ValueError):

@@ -131,8 +131,8 @@ def penzai_model_learns():
 
 
 def kfac_steps():
-    """With JAX 0.10.2 the library wants `get_bind_params` as it was before 0.9.2, a pair: the values
-    were recorded with a dict in its place that can be taken apart."""
+    """The library wants `get_bind_params` as it was before JAX 0.9.2, a pair: with JAX 0.10.2 the
+    values were recorded with a dict in its place that can be taken apart."""
     import kfac_jax
 
     def loss(p, batch):
