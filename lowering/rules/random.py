@@ -149,6 +149,8 @@ def _seed(b: Builder, attrs: Any, result: TensorType, seed: Value) -> Value:
 def _counters(b: Builder, shape: tuple[int, ...]) -> Words:
     """The counters 0, 1, ... of the elements of `shape`, as upper and lower words."""
     size = prod(shape)
+    if size == 1:
+        return b.zeros(tensor(shape, dtypes.u32)), b.zeros(tensor(shape, dtypes.u32))
     if size <= 1 << 32:
         count = b.emit(ops.iota, dtype=dtypes.u32, shape=(size,), dimension=0)
         return b.zeros(tensor(shape, dtypes.u32)), b.emit(ops.reshape, count, shape=shape)
@@ -156,8 +158,8 @@ def _counters(b: Builder, shape: tuple[int, ...]) -> Words:
     return _seeded(b, b.emit(ops.reshape, count, shape=shape))
 
 
-def _enciphered(b: Builder, k1: Value, k2: Value, shape: tuple[int, ...]) -> Words:
-    """The bits of each key for the counters of `shape`."""
+def _enciphered(b: Builder, k1: Value, k2: Value, shape: tuple[int, ...]) -> tuple[Value, ...]:
+    """The operands of threefry for the bits of each key and the counters of `shape`."""
     outer = k1.type.shape
     whole = (*outer, *shape)
     at_front, at_end = tuple(range(len(outer))), tuple(range(len(outer), len(whole)))
@@ -165,7 +167,25 @@ def _enciphered(b: Builder, k1: Value, k2: Value, shape: tuple[int, ...]) -> Wor
     x1, x2 = _counters(b, shape)
     if outer:
         x1, x2 = (b.emit(ops.broadcast_in_dim, x, shape=whole, dims=at_end) for x in (x1, x2))
-    return b.emit(ops.threefry2x32, k1, k2, x1, x2)
+    return k1, k2, x1, x2
+
+
+def _key_of_bits(b: Builder, operands: list[tuple[Value, ...]], impl: str) -> Value:
+    """The keys whose words are what threefry makes of these operands, two words of each.
+
+    Each word is computed in the place where it is written. Two arrays put side by side are as much
+    work, but take half as long again to compile.
+    """
+    shape = operands[0][0].type.shape
+    pairs, place = (*shape, 2), tuple(range(len(shape)))
+    is_first = b.emit(ops.eq, b.emit(ops.iota, dtype=dtypes.u32, shape=pairs, dimension=len(shape)),
+                      b.zeros(tensor(pairs, dtypes.u32)))
+    made = []
+    for values in operands:
+        both = [b.emit(ops.broadcast_in_dim, v, shape=pairs, dims=place) for v in values]
+        made.append(b.emit(ops.select, is_first, *b.emit(ops.threefry2x32, *both)))
+    words = made[0] if len(made) == 1 else b.emit(ops.concatenate, *made, dimension=len(shape))
+    return b.emit(ops.random_wrap, words, impl=impl)
 
 
 @of_words(ops.random_split)
@@ -179,9 +199,8 @@ def _split(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
         return b.emit(ops.random_wrap, b.emit(ops.reshape, kept, shape=(*result.shape, 4)),
                       impl=impl)
     words = words_of(b, key)
-    made = [w for i in range(0, len(words), 2)
-            for w in _enciphered(b, words[i], words[i + 1], shape)]
-    return _key_of(b, made, impl)
+    return _key_of_bits(b, [_enciphered(b, words[i], words[i + 1], shape)
+                            for i in range(0, len(words), 2)], impl)
 
 
 @of_words(ops.random_fold_in)
@@ -197,9 +216,8 @@ def _fold_in(b: Builder, attrs: Any, result: TensorType, key: Value, data: Value
         mixed = b.emit(ops.xor, words, b.emit(ops.reshape, one, shape=words.type.shape))
         return b.emit(ops.random_wrap, mixed, impl=impl)
     words = words_of(b, key)
-    return _key_of(b, [w for i in range(0, len(words), 2)
-                       for w in b.emit(ops.threefry2x32, words[i], words[i + 1], zero, data)],
-                   impl)
+    return _key_of_bits(b, [(words[i], words[i + 1], zero, data)
+                            for i in range(0, len(words), 2)], impl)
 
 
 @of_words(ops.random_bits)
@@ -208,7 +226,7 @@ def _bits(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
     if key.type.dtype is not KEY_DTYPES["fry"]:
         return _generated(b, _first(b, key), result.shape, width)
     k1, k2 = words_of(b, key)
-    upper, lower = _enciphered(b, k1, k2, attrs["shape"])
+    upper, lower = b.emit(ops.threefry2x32, *_enciphered(b, k1, k2, attrs["shape"]))
     if width == 64:
         return long_word(b, upper, lower)
     mixed = b.emit(ops.xor, upper, lower)
