@@ -159,10 +159,12 @@ def all_options(effort: str, function: Function, platform: str, options: Any,
     """The options of the effort and of the CPU's libraries; `options`, the user's, override them.
     """
     chosen = dict(effort_options(effort, function, platform))
-    if platform == "cpu" and extras.forms and effort == "jit":
-        from .cpu import libraries
+    if platform == "cpu" and extras.forms:
+        from .cpu import libraries, vectors
 
-        chosen.update(libraries.options(function))
+        chosen.update(vectors.options(function))
+        if effort == "jit":
+            chosen.update(libraries.options(function))
     chosen.update(all_of_process())
     chosen.update(normalize_options(options))
     return normalize_options(chosen)
