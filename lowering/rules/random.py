@@ -199,8 +199,11 @@ def _split(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
         return b.emit(ops.random_wrap, b.emit(ops.reshape, kept, shape=(*result.shape, 4)),
                       impl=impl)
     words = words_of(b, key)
-    return _key_of_bits(b, [_enciphered(b, words[i], words[i + 1], shape)
-                            for i in range(0, len(words), 2)], impl)
+    operands = [_enciphered(b, words[i], words[i + 1], shape) for i in range(0, len(words), 2)]
+    if key.type.shape:                           # the words of many keys are read side by side
+        return _key_of(b, [w for values in operands
+                           for w in b.emit(ops.threefry2x32, *values)], impl)
+    return _key_of_bits(b, operands, impl)
 
 
 @of_words(ops.random_fold_in)

@@ -33,7 +33,7 @@ def test_which(func) -> None:
 
 
 def test_bits_of_any_key(func, monkeypatch) -> None:
-    """For keys with all low bits, on which the number that must be 0 depends, and for random ones."""
+    """For keys with all low bits, on which the number that must be 0 depends, and random ones."""
     fast, plain = variants(ciphered(func, counted), monkeypatch)
     rng = np.random.default_rng(0)
     few = np.array([0, 1, 2, 3, 2 ** 31, 2 ** 32 - 1], np.uint32)
@@ -61,6 +61,8 @@ DRAWS = {
     "split": lambda key, shape: random.key_data(random.split(key, shape)),
     "of_keys": lambda key, shape: xfront.vmap(lambda k: random.bits(k, shape))(
         random.split(key, 3)),
+    "keys_of_keys": lambda key, shape: random.key_data(xfront.vmap(
+        lambda k: random.split(k, shape))(random.split(key, 3))),
     "folded": lambda key, shape: random.key_data(xfront.vmap(
         lambda i: random.fold_in(key, i))(np.arange(max(1, len(shape)), dtype=np.uint32)))}
 
