@@ -13,9 +13,9 @@ from ..arrays.abstract import AbstractArray
 from ..arrays.operands import is_array_like
 from ..config import staging
 from ..dtypes import float0
-from ..errors import ConcretizationTypeError
 from ..stages import typeof
-from ..tracing.concrete import may_be_known
+from ..tracing.compiled import to_array
+from ..tracing.concrete import may_be_known, number
 from ..tracing.trace import Trace, concretely, state
 from ..tracing.tracer import Tracer
 from .atoms import OpEffect
@@ -193,13 +193,13 @@ def valid_jaxtype(x: Any) -> bool:
 
 
 def concrete_or_error(force: Callable[[Any], Any] | None, val: Any, context: str = "") -> Any:
-    """`force(val)`, or `val` where `force` is None.
+    """`force(val)`, or `val` where `force` is None; of a tracer whose value is known, of its array.
 
-    Raises: ConcretizationTypeError where `val` is traced; the message begins with `context`.
+    Raises: ConcretizationTypeError where `val` is traced and not known, or a derivative by it would
+      be lost; the message begins with `context`.
     """
     if type(val) is Tracer:
-        raise ConcretizationTypeError(f"{context or 'a value'} must be known while tracing, got a "
-                                      f"traced array of type {val.value.type}")
+        val = to_array(number(val, context or "concrete_or_error"))
     return val if force is None else force(val)
 
 

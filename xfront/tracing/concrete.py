@@ -2,9 +2,9 @@
 
 Under grad, jvp and linearize with concrete arguments a tracer can be asked for `bool`, `int` and
 `__index__`: what these give has no derivative anyway. `float`, `complex`, `.item()`, `.tolist()`
-and `np.asarray` of an inexact tracer answer only where no tangent reaches it; elsewhere the
-derivative would be lost in silence, so they raise and name `stop_gradient`. Under jit and vmap
-asking raises.
+and `np.asarray` of an inexact tracer answer only where no tangent reaches it, or a custom rule says
+what becomes of the tangent; elsewhere the derivative would be lost in silence, so they raise and
+name `stop_gradient`. Under jit and vmap asking raises.
 """
 
 from __future__ import annotations
@@ -178,20 +178,20 @@ def evaluate(trace: Trace, value: Value) -> Any:
     operands = [_settled(sources[i]) for i in places]
     if any(x is None or type(x) is Tracer and x.home.closed for x in operands):
         return None
-    if any(type(s) is Tracer for s in operands):
-        return bind(function, operands, name="value")[0]
-    with concretely():
+    with concretely():                           # not in a rule that is being recorded
         return bind(function, operands, name="value")[0]
 
 
 def _settled(x: Any) -> Any:
     """The value of an input that comes later, or of a tracer whose trace has ended. A custom rule
     is traced after the function that called it, and may read the arguments of that call."""
-    if type(x) is Later:
-        return _remembered(x.trace, x.value)
-    if type(x) is Tracer and x.home.closed and x.home.inputs is not None:
-        return _remembered(x.home, x.value)
-    return x
+    while True:
+        if type(x) is Later:
+            x = _remembered(x.trace, x.value)
+        elif type(x) is Tracer and x.home.closed and x.home.inputs is not None:
+            x = _remembered(x.home, x.value)
+        else:
+            return x
 
 
 def _remembered(trace: Trace, value: Value) -> Any:
@@ -215,19 +215,35 @@ def slice_for(trace: Trace, value: Value) -> tuple[Function, list[int]]:
 
 
 def has_tangent(x: Tracer) -> bool:
-    """Whether x depends on a parameter of its trace through ops that have a derivative."""
+    """Whether a derivative by x is taken otherwise than by a custom rule."""
     state.asked += 1
-    trace = x.home
+    return _is_active(x.home, x.value, False)
+
+
+def _is_active(trace: Trace, value: Value, outside: bool) -> bool:
+    """Whether a value depends, through ops that have a derivative, on parameters of its trace that
+    are differentiated; with `outside` by transformations around that of the trace alone."""
     n = len(trace.inputs or ())
     own, captured = trace.builder.params[:n], trace.builder.params[n:]
-    active = {v for v in own if v.type.is_inexact}
+    active = {v for v, s in zip(own, trace.inputs or (), strict=True)
+              if v.type.is_inexact and _is_differentiated(trace, s, outside)}
     active.update([v for v, s in zip(captured, trace.sources, strict=True)
                    if v.type.is_inexact and type(s) is Tracer and s.home.inputs is not None
                    and has_tangent(s)])
     for op in trace.builder.ops:
         if op.definition.jvp is not ZERO and not active.isdisjoint(op.operands):
             active.update([v for v in op.results if v.type.is_inexact])
-    return x.value in active
+    return value in active
+
+
+def _is_differentiated(trace: Trace, given: Any, outside: bool) -> bool:
+    """Whether a derivative by a parameter of a trace, which stands for `given`, is taken. A custom
+    rule stands for the derivative of the innermost transformation, and its function has none."""
+    if trace.of_rule is None:
+        return not outside or type(given) is Tracer and has_tangent(given)
+    if trace.of_rule and type(given) is Tracer:
+        return _is_active(given.home, given.value, True)
+    return trace.of_rule and type(given) is Later and _is_active(given.trace, given.value, False)
 
 
 def known(x: Tracer) -> np.ndarray | None:

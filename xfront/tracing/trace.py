@@ -82,8 +82,8 @@ class Trace:
     """One open trace: a builder, and the values that it captured from outside."""
 
     __slots__ = ("axis", "builder", "captured", "closed", "constants", "evaluated", "following",
-                 "has_refs", "inputs", "kind", "known", "level", "made_at", "sources", "staging",
-                 "thread")
+                 "has_refs", "inputs", "kind", "known", "level", "made_at", "of_rule", "sources",
+                 "staging", "thread")
 
     def __init__(self, name: str, kind: str, *, staging: bool, level: int,
                  axis: tuple[Any, int] | None = None) -> None:
@@ -94,6 +94,7 @@ class Trace:
         self.constants: dict[Any, Value] = {}     # literals already made here
         self.inputs: list[Any] | None = None      # concrete arguments, where they are known
         self.known = False                        # whether inputs here and in outer traces are
+        self.of_rule: bool | None = None          # a custom rule; False for the function it is of
         self.evaluated: dict[Value, Any] = {}
         self.closed = False
         self.has_refs = False                     # whether references are among its values
@@ -413,8 +414,8 @@ class Recorded:
 def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence[TensorType],
                    weaks: Sequence[bool], *, name: str, kind: str, staging: bool,
                    param_names: Sequence[str] = (), axis: tuple[Any, int] | None = None,
-                   inputs: list[Any] | None = None, origins: Sequence[Any] | None = None
-                   ) -> Recorded:
+                   inputs: list[Any] | None = None, origins: Sequence[Any] | None = None,
+                   of_rule: bool | None = None) -> Recorded:
     """Run Python once on tracers of `types`, and close the recorded Function.
 
     Args:
@@ -428,6 +429,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
       inputs: concrete values of the parameters, where Python may read them, or None.
       origins: for each parameter the value outside for which it stands, or the axes of
         `shard_map`s over which it varies; None where neither is known.
+      of_rule: True for a rule of a custom derivative, False for the function that has the rule.
     """
     if _no_tracing.value:
         watching.refuse_tracing(name, kind)
@@ -442,7 +444,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     if open_regions.regions:
         trace.following = followed(trace, stack[-1] if stack else None, origins, len(types))
     if inputs is not None:
-        trace.inputs = inputs
+        trace.inputs, trace.of_rule = inputs, of_rule
         trace.known = all([type(x) is not Tracer or x.home.known for x in inputs])
     collecting = outermost and gc.isenabled()
     bit = staging_state

@@ -51,7 +51,7 @@ class JvpRule(Rule):
 
         traced = trace_call(call, [*own, *moved], name=f"{self.name}_jvp", kind="custom_jvp rule",
                             staging=True, inputs=self.inputs(len(moved)),
-                            origins=[self] * (n_own + len(moved)))
+                            origins=[self] * (n_own + len(moved)), of_rule=True)
         return order_params(traced, self, types[n_own:], f"{self.name}.jvp")
 
 

@@ -340,7 +340,8 @@ def call_custom(custom: Ruled, args: tuple, kwargs: dict) -> Any:
             type(x) is Tracer for x in leaves):           # no pass asks for the rule
         return call(*tree_unflatten(given.tree, [to_array(as_operand(x)) for x in leaves]))
     known = leaves if all(map(concrete.may_be_known, leaves)) else None
-    flat = given.trace(call, name=name, kind=definition.name, staging=False, inputs=known)
+    flat = given.trace(call, name=name, kind=definition.name, staging=False, inputs=known,
+                       of_rule=None if custom.is_for_batches else False)
     called = (id(custom), *map(id, static), flat.function.param_types)
     rule = _OPEN.recorded.get(called)
     if rule is None:

@@ -73,7 +73,7 @@ class VjpRule(Rule):
 
         traced = trace_call(call, kinds_like(types[:n_own], self.kinds), name=f"{self.name}_fwd",
                             kind="custom_vjp fwd rule", staging=True, inputs=self.inputs(0),
-                            origins=[self] * n_own)
+                            origins=[self] * n_own, of_rule=True)
         made = with_saved(order_params(traced, self, types[n_own:], f"{self.name}.fwd"), self)
         flags = tuple([p for p, t in zip(perturbed, types[:n_own], strict=False) if t.is_inexact])
         trace, values = traced.trace, traced.function.returns[n_out:]
@@ -106,6 +106,7 @@ class VjpRule(Rule):
 
         traced = trace_call(
             call, kinds, name=f"{self.name}_bwd", kind="custom_vjp bwd rule", staging=True,
+            of_rule=True,
             inputs=None if held.known is None else [*held.known, *[None] * n_cts],
             origins=None if held.origins is None else [
                 *held.origins, *[ResultOf(self, i) for i in range(n_cts)]])

@@ -144,7 +144,7 @@ class Flat:
 def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, bool]], *,
                name: str, kind: str, staging: bool, axis: Any = None,
                inputs: list[Any] | None = None, param_names: Sequence[str] = (),
-               origins: Sequence[Any] | None = None) -> Flat:
+               origins: Sequence[Any] | None = None, of_rule: bool | None = None) -> Flat:
     """Trace `call(tracers) -> tree` and flatten its result.
 
     Raises: TypeError where a leaf of the result is not an array.
@@ -171,7 +171,8 @@ def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, b
 
     types, weaks = zip(*kinds, strict=True) if kinds else ((), ())
     return Flat(trace_function(run, types, weaks, name=name, kind=kind, staging=staging, axis=axis,
-                               inputs=inputs, param_names=param_names, origins=origins), out_tree)
+                               inputs=inputs, param_names=param_names, origins=origins,
+                               of_rule=of_rule), out_tree)
 
 
 class Arguments:
@@ -184,7 +185,8 @@ class Arguments:
         self.kinds = [kind_of(name, x) for x in self.leaves]
 
     def trace(self, fun: Callable[..., Any], *, name: str, kind: str, staging: bool,
-              inputs: list[Any] | None = None, has_aux: bool = False) -> Flat:
+              inputs: list[Any] | None = None, has_aux: bool = False,
+              of_rule: bool | None = None) -> Flat:
         """Trace `fun(*args)`; with `has_aux` the result is a pair with an `Aux` as second part."""
         aux = Aux() if has_aux else None
 
@@ -193,7 +195,7 @@ class Arguments:
             return result if aux is None else aux.strip(name, result)
 
         flat = trace_call(call, self.kinds, name=name, kind=kind, staging=staging, inputs=inputs,
-                          origins=self.leaves)
+                          origins=self.leaves, of_rule=of_rule)
         flat.aux = aux
         return flat
 

@@ -214,6 +214,11 @@ def test_traces():
     assert core.mapped_aval(3, 0, X.aval).shape == () and core.unmapped_aval(
         2, 1, X.aval).shape == (3, 2)
     assert core.concrete_or_error(int, 3.0) == 3
+    assert jax.grad(lambda x: x * core.concrete_or_error(int, jax.lax.stop_gradient(x)))(3.0) == 3
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="lose its derivative"):
+        jax.grad(lambda x: x * core.concrete_or_error(float, x))(3.0)
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="the size needs the value"):
+        jax.jit(lambda x: core.concrete_or_error(None, x, "the size"))(3.0)
     with pytest.raises(AttributeError, match="calls of functions are recorded as jit_p"):
         core.CallPrimitive  # noqa: B018
 

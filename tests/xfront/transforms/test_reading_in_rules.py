@@ -1,0 +1,111 @@
+"""Custom rules and their functions read values with NumPy and `float`, as plain Python would.
+
+What is read has no derivative, so where reading is allowed it gives what `stop_gradient` gives, and
+where a derivative would be lost it raises.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import xfront as jax
+import xfront.numpy as jnp
+from xfront.errors import ConcretizationTypeError, TracerArrayConversionError
+
+X = 1.5
+ONCE = {
+    "value": lambda f: f(X),
+    "grad": lambda f: jax.grad(f)(X),
+    "vjp": lambda f: jax.vjp(f, X)[1](2.0)[0],
+    "by another": lambda f: jax.grad(lambda y: jax.value_and_grad(lambda x: f(x) * y)(X)[0])(2.0),
+}
+TWICE = {
+    "grad of grad": lambda f: jax.grad(jax.grad(f))(X),
+    "third": lambda f: jax.grad(jax.grad(jax.grad(f)))(X),
+}
+FORWARD = {
+    "jvp": lambda f: jax.jvp(f, (X,), (1.0,))[1],
+    "linearize": lambda f: jax.linearize(f, X)[1](1.0),
+}
+FORWARD_TWICE = {
+    "hessian": lambda f: jax.hessian(f)(X),
+    "jacrev of jacfwd": lambda f: jax.jacrev(jax.jacfwd(f))(X),
+}
+NOWHERE = {"jit": lambda f: jax.jit(jax.grad(f))(X),
+           "checkpoint": lambda f: jax.grad(jax.checkpoint(f))(X),
+           "vmap": lambda f: jax.vmap(jax.grad(f))(jnp.array([X, 2.0]))}
+REFUSED = (TracerArrayConversionError, ConcretizationTypeError)
+
+
+def read(x):
+    return float(np.sum(np.asarray(x)))
+
+
+def constant(x):
+    return 2.0
+
+
+def with_jvp(body, rule, _):
+    @jax.custom_jvp
+    def f(x):
+        return jnp.sin(x) * body(x)
+
+    @f.defjvp
+    def _(primals, tangents):
+        (x,), (dx,) = primals, tangents
+        return f(x), dx * (3 * jnp.cos(x) * rule(x * 2) + x * rule(f(x)))
+    return f
+
+
+def with_vjp(body, rule, back):
+    @jax.custom_vjp
+    def f(x):
+        return jnp.sin(x) * body(x)
+
+    f.defvjp(lambda x: (f(x), (x * rule(x), x)),
+             lambda held, ct: (ct * (held[0] + back(held[0]) * held[1]),))
+    return f
+
+
+def cases():
+    for make, body, rule, back in itertools.product(
+            (with_jvp, with_vjp), (constant, read), (constant, read), (constant, read)):
+        if read in (body, rule, back) and (make is with_vjp or back is constant):
+            name = "-".join([make.__name__[5:], *(
+                what for what, f in (("body", body), ("rule", rule), ("bwd", back)) if f is read)])
+            yield pytest.param(make, (body, rule, back), id=name)
+
+
+@pytest.mark.parametrize("make, parts", list(cases()))
+def test_reading_is_stopping_the_gradient_or_refused(make, parts) -> None:
+    reading = make(*parts)
+    stopping = make(*[p if p is constant else jax.lax.stop_gradient for p in parts])
+    in_rule = read in parts[1:]
+
+    def around(f):
+        return lambda x: f(jnp.cos(x)) * f(x)
+
+    twice = TWICE if make is with_vjp else {**TWICE, **FORWARD_TWICE}
+    for name, way in {**ONCE, **(FORWARD if make is with_jvp else {}), **twice}.items():
+        wanted = way(around(stopping))
+        if in_rule and name in twice:
+            with pytest.raises(REFUSED):
+                way(around(reading))
+        else:
+            np.testing.assert_allclose(way(around(reading)), wanted, rtol=1e-5, err_msg=name)
+    for way in NOWHERE.values():
+        with pytest.raises(REFUSED):
+            way(around(reading))
+
+
+def test_a_branch_of_a_function_with_a_rule_under_two_derivatives() -> None:
+    @jax.custom_jvp
+    def f(x):
+        return x * 2 if x > 0 else x
+
+    f.defjvp(lambda p, t: (f(*p), t[0] * (3 if p[0] > 0 else 5)))
+    for x, wanted in ((2.0, 18.0), (-2.0, 50.0)):
+        for outer, inner in (
+                (jax.jacfwd, jax.jacrev), (jax.grad, jax.grad), (jax.jacfwd, jax.grad)):
+            assert outer(inner(lambda x: f(x) ** 2))(x) == wanted
