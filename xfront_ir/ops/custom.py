@@ -262,20 +262,23 @@ def _same_for_all(op: Op, natural: Positions, positions: Positions, axis: Axis) 
     own = _n_own(op.attrs["rule"], len(op.operands))
     active = tuple([i < own and v.type.is_inexact for i, v in enumerate(op.operands)])
     try:
-        alone = _with_tangents(op, active)
+        alone, moving = _with_tangents(op, active)
     except Exception:                            # whatever the user's rule raises, it raises again
         return (False,) * len(natural)           # where a derivative is asked for
     if axis[0] in axis_names(alone):
         return (False,) * len(natural)
     same = invariants(alone, [p is None for p in (*positions, *select(positions, active))])
     values, dots = cut(alone.returns, len(natural))
-    return tuple([p is None and same.issuperset((v, v if t is None else t))
-                  for p, v, t in zip(natural, values, _tangents_of(values, dots), strict=True)])
+    given = iter(dots)
+    tangents = [next(given) if m else v for v, m in zip(values, moving, strict=True)]
+    return tuple([p is None and same.issuperset((v, t))
+                  for p, v, t in zip(natural, values, tangents, strict=True)])
 
 
-def _with_tangents(op: Op, active: Flags) -> Function:
-    """The results of an op and their tangents, by its rule. Bodies stand in place of calls and of
-    ops with rules: a rule that calls its own function would otherwise be asked for ever."""
+def _with_tangents(op: Op, active: Flags) -> tuple[Function, Flags]:
+    """The results of an op and the tangents that are not zero, by its rule; and which results have
+    one. Bodies stand in place of calls and of ops with rules: a rule that calls its own function
+    would otherwise be asked for ever."""
     b = Builder(op.attrs["name"])
     operands = [b.param(v.type) for v in op.operands]
     tangents = [b.param(v.type) if a else None for v, a in zip(operands, active, strict=True)]
@@ -283,7 +286,7 @@ def _with_tangents(op: Op, active: Flags) -> Function:
     if op.definition is custom_vjp:
         dots = _tangents_of(results, _pushed(b, b.ops.pop()))
     alone = b.close([*results, *[t for t in dots if t is not None]])
-    return inline_calls(expand(inline_calls(alone)))
+    return inline_calls(expand(inline_calls(alone))), tuple([t is not None for t in dots])
 
 
 def _pushed(b: Builder, op: Op) -> list[Value | None]:

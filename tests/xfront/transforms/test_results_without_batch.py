@@ -161,3 +161,15 @@ def test_a_carry_that_no_turn_changes_has_no_batch() -> None:
     with pytest.raises(ValueError, match="out_axes is None"):
         jax.vmap(lambda a, c: lax.while_loop(lambda s: s[0] < 9, lambda s: (s[0] + 1, s[1] + 1),
                                              (a, c)), (0, None), (0, None))(A, C)
+
+
+def test_results_that_no_cotangent_leaves_are_told_from_others():
+    @jax.custom_vjp
+    def f(x):
+        return jnp.float32(3.0), x * 2.0, jnp.float32(5.0)
+
+    f.defvjp(lambda x: (f(x), None), lambda _, cts: (2.0 * cts[1],))
+    three, doubled, five = jax.vmap(f, out_axes=(None, 0, None))(jnp.arange(3.0))
+    assert (three, five) == (3.0, 5.0) and (doubled == 2.0 * jnp.arange(3.0)).all()
+    with pytest.raises(ValueError, match="out_axes"):
+        jax.vmap(f, out_axes=(None, None, None))(jnp.arange(3.0))
