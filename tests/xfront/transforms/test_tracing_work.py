@@ -32,6 +32,8 @@ def made(name, transform):
         f, x = repeated(use), jnp.ones((2, n) if transform == "vmap" else n)
         g = xfront.vmap(f) if transform == "vmap" else xfront.grad(lambda x: jnp.sum(f(x)))
         traced = []
+        if transform == "vmap":
+            xfront.jit(f).trace(jnp.ones(n))     # einsum keeps the order of products for a size
         if stage == "trace":
             return calls(lambda: xfront.jit(g).trace(x))
         traced.append(xfront.jit(g).trace(x))
