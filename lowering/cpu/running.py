@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lowering.forms.conditions import axis, below, condition, floats, real, size
+from lowering.forms.prefixes import prefixes
 from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
@@ -123,7 +124,7 @@ def _along_last(b: Builder, op: Op, x: Value, combine: Any, start: Any, wide: DT
         if ordered:
             within = _chain(b, combine, b.emit(ops.reshape, before, shape=(1, 1)), elements)
         else:
-            within = _prefixes(b, combine, elements)
+            within = prefixes(b, combine, elements)
         made = b.emit(ops.concatenate, *within[::-1 if reverse else 1], dimension=1)
         if not ordered:
             carried = b.emit(ops.broadcast_in_dim, _as(b, before, dtype), shape=(1, STEP), dims=())
@@ -159,16 +160,6 @@ def _chain(b: Builder, combine: Any, before: Value, values: Sequence[Value]) -> 
     for value in values:
         before = b.emit(combine, before, value)
         made.append(before)
-    return made
-
-
-def _prefixes(b: Builder, combine: Any, values: Sequence[Value]) -> list[Value]:
-    """For each value, the combination of all values up to it, in logarithmic depth."""
-    made, width = list(values), 1
-    while width < len(made):
-        made = [b.emit(combine, made[i // width * width - 1], v) if i & width else v
-                for i, v in enumerate(made)]
-        width *= 2
     return made
 
 

@@ -6,10 +6,10 @@ of the blocks' totals, or where these are many, in the same way again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from lowering.forms.conditions import condition
+from lowering.forms.prefixes import prefixes
 from lowering.tpu import form
 from xfront_ir import ops
 from xfront_ir.builder import Builder
@@ -65,7 +65,7 @@ def _running(b: Builder, op: Op, x: Value, combine: OpDef[Value], start: Any) ->
     count = shape[axis] // BLOCK
     if count <= MOST:
         parts = [cut(b, totals, axis, i, i + 1) for i in range(count)][::-1 if reverse else 1]
-        parts = [b.full(parts[0].type, start), *_prefixes(b, combine, parts[:-1])]
+        parts = [b.full(parts[0].type, start), *prefixes(b, combine, parts[:-1])]
         before = b.emit(ops.concatenate, *parts[::-1 if reverse else 1], dimension=axis)
     else:
         made = _running(b, op, totals, combine, start)
@@ -84,13 +84,3 @@ def _padded(b: Builder, x: Value, start: Any, axis: int, low: int, high: int) ->
     lows, highs, none = [tuple([size if d == axis else 0 for d in range(x.type.ndim)])
                          for size in (low, high, 0)]
     return b.emit(ops.pad, x, b.literal(start, x.type.dtype), low=lows, high=highs, interior=none)
-
-
-def _prefixes(b: Builder, combine: OpDef[Value], values: Sequence[Value]) -> list[Value]:
-    """For each value, the combination of all values up to it, in logarithmic depth."""
-    made, width = list(values), 1
-    while width < len(made):
-        made = [b.emit(combine, made[i // width * width - 1], v) if i & width else v
-                for i, v in enumerate(made)]
-        width *= 2
-    return made
