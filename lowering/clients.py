@@ -44,14 +44,16 @@ def configure(*, platforms: str | None = None, cpu_devices: int | None = None,
       asynchronous: whether programs on CPU run beside Python.
       visible: the devices to use by platform: "all", or their numbers.
       between_processes: `collectives` and `topology_minutes` of `compat.cpu_client`.
-    Raises: RuntimeError where a client that an option concerns exists already.
+    Raises: RuntimeError where a client that an option concerns exists already, unless the default
+      platform is the one in use.
     """
     global _platforms
     with _LOCK:
         if platforms is not None:
-            if _default is not None and (platforms or None) != _platforms:
+            if _default is None:
+                _platforms = platforms or None
+            elif (platforms or None) != _platforms and _default not in _first_of(platforms):
                 raise RuntimeError("platforms must be chosen before the first use of a device")
-            _platforms = platforms or None
         for name, wanted in (("cpu_devices", cpu_devices), ("asynchronous", asynchronous),
                              ("keep_freed_memory", keep_freed_memory)):
             if wanted is None:
@@ -90,6 +92,17 @@ def processes() -> Processes | None:
     return _processes
 
 
+def _first_of(platforms: str) -> tuple[str, ...]:
+    """The platforms that the first of a list of them may stand for."""
+    first = platforms.lower().split(",")[0].strip()
+    return ALIASES.get(first, (first,))
+
+
+def is_known(platform: str) -> bool:
+    """Whether a platform has this name."""
+    return platform in ALIASES or plugins.is_known(platform)
+
+
 def client(platform: str | None = None) -> Any:
     """The PJRT client of a platform (`cpu`, `gpu`, `cuda`, `rocm`, `tpu`), or the default one.
 
@@ -100,7 +113,7 @@ def client(platform: str | None = None) -> Any:
     found = _CLIENTS.get(platform)
     if found is not None:
         return found
-    if platform not in ALIASES and not plugins.is_known(platform):
+    if not is_known(platform):
         raise RuntimeError(f"Unknown backend: platform {platform!r}; the known platforms are "
                            f"{', '.join(ALIASES)}")
     with _LOCK:

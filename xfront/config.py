@@ -219,8 +219,16 @@ def _effort(name: str, value: Any) -> float:
     return found
 
 
+def _is_platform(name: str) -> bool:
+    from lowering import clients  # late: options are read without it
+
+    return clients.is_known(name)
+
+
 def _device(name: str, value: Any) -> Any:
-    if value is None or isinstance(value, str | Device):
+    if value is None or isinstance(value, Device):
+        return value
+    if isinstance(value, str) and (not value or _is_platform(value)):
         return value or None
     raise ValueError(f"{name} must be a device or the name of a platform, got {value!r}")
 
@@ -618,6 +626,9 @@ class ConfigNamespace:
 
     def __getattr__(self, name: str) -> Any:
         prefixed = f"jax_{name[7:]}" if name.startswith("xfront_") else name
+        if prefixed == "jax_transfer_guard":
+            levels = {option(f"{prefixed}_{direction}").value for direction in _DIRECTIONS}
+            return levels.pop() if len(levels) == 1 else None
         found = _OPTIONS.get(prefixed)
         if found is None:
             raise AttributeError(f"config has no option {name!r}{_near(prefixed)}")

@@ -273,11 +273,15 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
     return canonical_dtype(found)
 
 
+_LONG_DOUBLES = {np.dtype("g"), np.dtype("G")} - {np.dtype("float64"), np.dtype("complex128")}
+
+
 def requested_dtype(where: str, dtype: Any) -> Any:
     """The dtype that arrays get for a dtype that the user wrote, as `canonicalize_dtype`; warns
     about a 64-bit dtype while 64-bit mode is off.
 
-    Raises: TypeError for dtypes of text, objects and dates; ValueError for key types and arrays.
+    Raises: TypeError for dtypes of text, objects and dates, of the other byte order and of long
+      doubles; ValueError for key types and arrays.
     """
     if hasattr(dtype, "ndim") and not isinstance(dtype, (type, np.dtype, np.generic)):
         raise ValueError(f"{where}: dtype must not be an array; pass its dtype, {dtype.dtype}")
@@ -287,6 +291,9 @@ def requested_dtype(where: str, dtype: Any) -> Any:
     if found.kind not in "biufc" and found.name not in SCALAR_TYPES and found != float0:
         raise TypeError(f"{where}: arrays cannot have the dtype {found}; they can only hold "
                         "numbers and bools")
+    if not found.isnative or found in _LONG_DOUBLES:
+        raise TypeError(f"{where}: arrays cannot have the dtype {found}, only dtypes of this "
+                        "machine's byte order and of at most 64 bits, or 128 for complex numbers")
     narrow = canonical_dtype(found)
     if narrow is not found and narrow != found and type(dtype) is not type:
         advice = "Switch them on with config.update('jax_enable_x64', True) or JAX_ENABLE_X64=1"
@@ -380,7 +387,7 @@ def scalar_type_of(x: Any) -> type:
     """
     if type(x) in _KINDS.values():
         return type(x)
-    dtype = getattr(x, "dtype", None)
+    dtype = None if isinstance(x, type) else getattr(x, "dtype", None)
     found = as_dtype(x if dtype is None else dtype)
     kind = None if is_extended(found) else promotion.dtype_kind(found)
     if kind not in _KINDS or found == float0:

@@ -123,7 +123,32 @@ def test_watchers_hear_of_global_values() -> None:
 def test_transfer_guard_sets_all_directions() -> None:
     with options.transfer_guard("allow"):
         assert config.jax_transfer_guard_device_to_host == "allow"
-    assert config.jax_transfer_guard_device_to_host is None
+        assert config.jax_transfer_guard == "allow"
+    assert config.jax_transfer_guard_device_to_host is config.jax_transfer_guard is None
+    with options.transfer_guard_host_to_device("log"):
+        assert config.jax_transfer_guard is None
+
+
+def test_ranges_and_rows_are_no_transfers() -> None:
+    x = xfront.numpy.arange(3.0)
+    with options.transfer_guard("disallow"):
+        made = xfront.numpy.arange(2, 5), list(x)
+    assert made[0].tolist() == [2, 3, 4] and [r.tolist() for r in made[1]] == [0, 1, 2]
+
+
+def test_the_platform_in_use_may_be_chosen_again() -> None:
+    xfront.numpy.ones(1)
+    config.update("jax_platforms", "cpu")
+    config.update("jax_platforms", "cpu,tpu")
+    with pytest.raises(RuntimeError, match="before the first use"):
+        config.update("jax_platforms", "tpu,cpu")
+
+
+def test_the_default_device_is_one_or_a_platform() -> None:
+    with pytest.raises(ValueError, match="name of a platform, got 'bogus'"):
+        config.update("jax_default_device", "bogus")
+    with options.default_device("cpu"):
+        assert xfront.numpy.ones(1).device.platform == "cpu"
 
 
 def test_environment_variables_set_options() -> None:

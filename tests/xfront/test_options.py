@@ -28,7 +28,7 @@ EXPECTED = json.loads((ROOT / "tests/recorded/options.json").read_text())
 OWN_DEFAULTS = {
     "jax_persistent_cache_min_compile_time_secs": "small programs are worth keeping, too",
     "jax_softmax_custom_jvp": "softmax has its own derivative",
-    "jax_transfer_guard": "set only: the three directions are read",
+    "jax_transfer_guard": "not one option: it stands for those of the three directions",
 }
 """Options whose default is not the one that users expect, and why."""
 

@@ -349,12 +349,16 @@ def normalize_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(ndim))
-    listed = axis if isinstance(axis, (tuple, list)) else (
-        tuple(axis) if isinstance(axis, np.ndarray) and axis.ndim else (axis,))
-    found = [normalize_axis(name, a, ndim) for a in listed]
+    found = [normalize_axis(name, a, ndim) for a in listed(axis)]
     if len(set(found)) != len(found):
         raise ValueError(f"{name}: duplicate value in 'axis': {axis}")
     return tuple(sorted(found))
+
+
+def listed(axis: Any) -> Sequence[Any]:
+    """The axes that an argument names: one, or those of a sequence of any class."""
+    return axis if isinstance(axis, (tuple, list)) else (
+        tuple(axis) if are_sizes(axis) else (axis,))
 
 
 def are_sizes(shape: Any) -> bool:
@@ -367,7 +371,7 @@ def are_sizes(shape: Any) -> bool:
 
 def shape_of(shape: Any, name: str = "shape") -> tuple[int, ...]:
     """A tuple of ints from an int or a sequence of ints. Raises: TypeError where one is traced."""
-    if isinstance(shape, np.ndarray) or are_sizes(shape):
+    if are_sizes(shape):
         made = tuple([index_of(d, name) for d in shape])
     else:
         made = (index_of(shape, name),)

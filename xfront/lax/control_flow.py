@@ -282,9 +282,11 @@ def while_loop(cond_fun: Callable[[T], ArrayLike], body_fun: Callable[[T], T], i
     leaves, tree = tree_flatten([init_val])
     budget = _budget(checkpoints)
     if config.jax_disable_jit and not any(type(x) is Tracer for x in leaves):
-        value = init_val
+        from ..tree_util import tree_map  # only where jit is disabled
+
+        value = tree_map(_as_array, init_val)
         while bool(cond_fun(value)):
-            value = body_fun(value)
+            value = tree_map(_as_array, body_fun(value))
         return value
     leaves, kinds, body = _carry_body("while_loop", body_fun, tree, leaves,
                                       lambda out_tree: out_tree, tree.children()[0])
@@ -300,6 +302,12 @@ def while_loop(cond_fun: Callable[[T], ArrayLike], body_fun: Callable[[T], T], i
                             cond=captures_in_front(test), body=captures_in_front(body), **budget)
     check_varying("while_loop", body_fun, [test, body], tree.children()[0], leaves, results)
     return tree_unflatten(tree.children()[0], results)
+
+
+def _as_array(x: Any) -> Any:
+    """A number as an array, and anything else as it is."""
+    return binding.put(x, weak=type(x) in (int, float, complex)) if isinstance(
+        x, (bool, int, float, complex, np.generic, np.ndarray)) else x
 
 
 def _budget(checkpoints: int | None) -> dict[str, Any]:
@@ -435,6 +443,8 @@ def _bound(name: str, x: Any) -> tuple[Any, bool]:
     t, w = kind_of("fori_loop", x)
     if t.shape != () or not t.dtype.is_integer:
         raise TypeError(f"fori_loop: {name} must be an integer scalar, got {t}")
+    if type(x) is int and not (info := np.iinfo(t.dtype.numpy)).min <= x <= info.max:
+        raise OverflowError(f"fori_loop: {name}={x} does not fit into {t.dtype.name}")
     return t.dtype, w
 
 
@@ -509,8 +519,12 @@ def _scan_length(xs: Any, leaves: list, length: Any) -> int:
         sizes.append(t.shape[0])
     if length is not None:
         try:
+            if isinstance(length, (float, np.floating, np.bool_)) and length == int(length):
+                length = int(length)
             n = index_of(length, "length")
         except TypeError:
+            if type(length) is not Tracer:
+                raise
             raise ConcretizationTypeError(length, "The `length` argument to `scan` must be a "
                                           "concrete int; write lax.fori_loop or lax.while_loop for "
                                           "a traced number of iterations.") from None

@@ -80,7 +80,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
     if length is None:
         known = known_values("bincount", x, "pass `length`, the size of its result, while tracing")
         length = max(index_of(minlength, "minlength"), int(known.max()) + 1 if known.size else 0)
-    return _bincount(x, weights, int(length))
+    return _bincount(x, weights, index_of(length, "bincount: length"))
 
 
 # --- histograms ---------------------------------------------------------------------------

@@ -544,6 +544,9 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     shape, kind, weak = _like("full_like", a, dtype, shape)
     place = place_of("full_like", device, out_sharding) or _beside(a, shape)
     if is_extended(kind):
+        if getattr(fill_value, "dtype", None) != kind:
+            raise TypeError(f"full_like: an array of {kind} is filled with a key, got "
+                            f"{fill_value!r}")
         return _placed(broadcast_keys(fill_value, shape), place)
     strong = _is_strong_on(device)
     if type(fill_value) in SCALARS:
@@ -576,6 +579,7 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
     >>> jnp.fromstring('1 2 3', dtype=int, sep=' ')
     Array([1, 2, 3], dtype=int32)
     """
+    requested_dtype("fromstring", dtype)  # NumPy reads numbers of the other byte order wrongly
     return asarray(np.fromstring(string, dtype=dtype, count=count, sep=sep))
 
 

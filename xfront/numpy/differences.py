@@ -15,6 +15,7 @@ from ..arrays.operands import (
     array_like,
     broadcast_to,
     convert,
+    listed,
     normalize_axis,
     operand,
     promote,
@@ -187,9 +188,8 @@ def gradient(f: ArrayLike, *varargs: ArrayLike | Sequence[ArrayLike], axis: Axis
         raise NotImplementedError("The 'edge_order' argument to gradient is not supported.")
     f = array_like("gradient", f)
     shape = getattr(f, "shape", ())
-    listed = range(len(shape)) if axis is None else (
-        axis if isinstance(axis, (tuple, list)) else (axis,))
-    axes = tuple([normalize_axis("gradient", i, len(shape)) for i in listed])
+    axes = tuple([normalize_axis("gradient", i, len(shape))
+                  for i in (range(len(shape)) if axis is None else listed(axis))])
     if any(shape[i] < 2 for i in axes):
         raise ValueError("gradient: Shape of array too small to calculate a numerical gradient, at "
                          f"least 2 elements along each axis are required; got {shape}")

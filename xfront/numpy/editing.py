@@ -17,6 +17,7 @@ from ..arrays.operands import (
     cast,
     convert,
     ir_dtype,
+    listed,
     normalize_axis,
     operand,
 )
@@ -254,8 +255,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: AxisLike = None) -> Arra
     values = known_values("trim_zeros", filt, "the size of the result depends on them, so call it "
                                               "outside the traced function")
     axes = range(values.ndim) if axis is None else (
-        [normalize_axis("trim_zeros", i, values.ndim)
-         for i in (axis if isinstance(axis, (tuple, list)) else (axis,))])
+        [normalize_axis("trim_zeros", i, values.ndim) for i in listed(axis)])
     index = [slice(None)] * values.ndim
     for i, found in enumerate(np.nonzero(values)):
         if i in axes:

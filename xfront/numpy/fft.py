@@ -21,6 +21,7 @@ from ..arrays.operands import (
     convert,
     default_float,
     index_of,
+    listed,
     normalize_axis,
     operand,
     promote_inexact,
@@ -336,7 +337,7 @@ def _rfftfreq(n: int, d: Any, dtype: Any) -> Any:
 
 def _shift(name: str, x: Any, axes: Any, way: int) -> Any:
     x = operand(name, x)
-    axes = range(x.ndim) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)
+    axes = range(x.ndim) if axes is None else listed(axes)
     axes = tuple([normalize_axis(name, a, x.ndim) for a in axes])
     by = tuple([x.shape[a] // 2 if way > 0 else -(x.shape[a] // 2) for a in axes])
     return roll(x, by, axes) if axes else x

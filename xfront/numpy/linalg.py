@@ -19,6 +19,7 @@ from ..arrays.operands import (
     convert,
     index_of,
     kept_shape,
+    listed,
     normalize_axes,
     operand,
     promote_inexact,
@@ -141,8 +142,7 @@ def norm(x: ArrayLike, ord: int | str | float | None = None, axis: AxisLike = No
             return shaped(made, (1,) * ndim) if keepdims else made
         axes = tuple(range(ndim))
     else:
-        listed = axis if isinstance(axis, (tuple, list)) else (axis,)
-        axes = tuple([normalize_axes("norm", a, ndim)[0] for a in listed])
+        axes = tuple([normalize_axes("norm", a, ndim)[0] for a in listed(axis)])
         if len(set(axes)) != len(axes):
             raise ValueError(f"norm: the same axis is given twice in axis={axis}")
     if len(axes) == 1:

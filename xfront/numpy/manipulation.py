@@ -27,6 +27,7 @@ from ..arrays.operands import (
     convert,
     index_of,
     ir_dtype,
+    listed,
     normalize_axis,
     operand,
     promoted_dtype,
@@ -274,8 +275,7 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
     x = operand("moveaxis", a)
     pairs = []
     for given in (source, destination):
-        listed = given if isinstance(given, (tuple, list)) else (given,)
-        pairs.append([normalize_axis("moveaxis", i, x.ndim) for i in listed])
+        pairs.append([normalize_axis("moveaxis", i, x.ndim) for i in listed(given)])
     of, to = pairs
     if len(of) != len(to):
         raise ValueError(f"moveaxis: inconsistent number of elements: source has {len(of)} and "

@@ -94,7 +94,7 @@ def _steps(start: Any, step: Any, n: int, dtype: np.dtype) -> Any:
                 count = count * np.asarray(step, count.dtype)
             if start != 0:
                 count = count + np.asarray(start, count.dtype)
-        return binding.put(count.astype(dtype, copy=False), on_mesh(1), copy=True)
+        return binding.put_made(count.astype(dtype, copy=False), on_mesh(1))
     return _counted(start, step, n, dtype)
 
 

@@ -13,7 +13,7 @@ from ..arrays import operands
 from ..arrays.annotations import Array, ArrayLike, AxisLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager, tellable
-from ..arrays.operands import array_like, convert, index_of, normalize_axis, operand
+from ..arrays.operands import array_like, convert, index_of, listed, normalize_axis, operand
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import remainder
@@ -133,14 +133,13 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: AxisLike = None) 
 
 
 def _turns(shape: tuple[int, ...], shift: Any, n_shifts: int | None, axis: Any) -> list[Any]:
-    axes = [normalize_axis("roll", i, len(shape))
-            for i in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    axes = [normalize_axis("roll", i, len(shape)) for i in listed(axis)]
     shifts = list(shift) if n_shifts is not None else [shift]
     if len(shifts) != len(axes):
         if len(shifts) != 1 and len(axes) != 1:
             raise ValueError(f"roll: shift and axis do not match: {len(shifts)} shifts and "
                              f"{len(axes)} axes")
-        n = max(len(shifts), len(axes))
+        n = len(axes) if len(shifts) == 1 else len(shifts)
         shifts, axes = (v * n if len(v) == 1 else v for v in (shifts, axes))
     return list(zip(axes, shifts, strict=True))
 

@@ -22,6 +22,7 @@ from ..arrays.operands import (
     convert,
     inexact_dtype,
     kept_shape,
+    listed,
     normalize_axis,
     operand,
     promote_inexact,
@@ -345,8 +346,7 @@ def _fitted_weights(name: str, weights: Any, shape: tuple[int, ...], axis: Any) 
 def _along_axes(name: str, w: Tracer, shape: tuple[int, ...], axis: Any) -> Tracer:
     """Weights whose axes are those of `axis`, in the order that it gives, broadcast to `shape`.
     """
-    named = [normalize_axis(name, i, len(shape))
-             for i in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    named = [normalize_axis(name, i, len(shape)) for i in listed(axis)]
     if w.shape != tuple([shape[i] for i in named]):
         raise ValueError("Shape of weights must be consistent with shape of a along specified "
                          f"axis: got {w.shape} for axis {axis} of {shape}")

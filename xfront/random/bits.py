@@ -22,7 +22,7 @@ from ..arrays.operands import (
     promote,
     shape_of,
 )
-from ..dtypes import requested_dtype
+from ..dtypes import iinfo, requested_dtype
 from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
@@ -216,7 +216,7 @@ def randint(key: ArrayLike, shape: ShapeLike, minval: ArrayLike, maxval: ArrayLi
     made = wanted if wanted.bits >= 32 else dtypes.i32       # narrow dtypes are drawn in 32 bits
     size, unsigned = shape_of(shape), _UNSIGNED[made.bits]
     info = _Range(wanted, made)
-    low = _clipped(minval, made, np.iinfo(wanted.numpy), size)
+    low = _clipped(minval, made, iinfo(wanted.numpy), size)
     high = _clipped(maxval, made, info, size)
     past_end = _past_end(maxval, made, info, size)
     upper, lower = (draw(k, made.bits, size) for k in new_keys(typed_key("randint", key)))
@@ -239,16 +239,16 @@ class _Range:
     """What bounds are clipped to: the range of the wanted dtype, and one past it if that fits."""
 
     def __init__(self, wanted: DType, made: DType) -> None:
-        info = np.iinfo(wanted.numpy)
+        info = iinfo(wanted.numpy)
         self.min, self.max = int(info.min), int(info.max) + (wanted is not made)
 
 
 def _past_end(maxval: Any, made: DType, info: Any, size: tuple[int, ...]) -> Tracer:
     """Where the span must include the last number of dtype `made`, which no bound of it is above:
     never for a narrower dtype that is drawn in this one."""
-    if info.max < np.iinfo(made.numpy).max:
+    if info.max < iinfo(made.numpy).max:
         return constant(False, dtypes.bool_, size)
-    if type(maxval) is Tracer and np.iinfo(maxval.dtype).max > info.max:
+    if type(maxval) is Tracer and iinfo(maxval.dtype).max > info.max:
         top = constant(info.max, maxval.value.type.dtype, size)
         return emit(ops.gt, broadcast_to(maxval, size), top)
     return constant(isinstance(maxval, int) and maxval > info.max, dtypes.bool_, size)
@@ -264,7 +264,7 @@ def _clipped(x: Any, made: DType, info: Any, size: tuple[int, ...]) -> Tracer:
         t = convert(t, made)
     if not t.value.type.dtype.is_integer:
         raise TypeError(f"randint: minval and maxval must be integers, got {t.dtype}")
-    own = np.iinfo(t.dtype)
+    own = iinfo(t.dtype)
     if own.max > info.max or own.min < info.min:
         held = [max(min(int(v), int(own.max)), int(own.min)) for v in (info.min, info.max)]
         bounds = [constant(v, t.value.type.dtype, t.shape) for v in held]

@@ -19,7 +19,7 @@ from ..arrays.operands import (
     promote_inexact,
     shape_of,
 )
-from ..dtypes import TypePromotionError
+from ..dtypes import TypePromotionError, iinfo
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .bits import uniform_in
@@ -48,7 +48,7 @@ def _any(mask: Tracer) -> Tracer:
 
 def _within(x: Tracer, wanted: DType) -> Tracer:
     """Floats as integers of a dtype, clipped to its range."""
-    info = np.iinfo(wanted.numpy)
+    info = iinfo(wanted.numpy)
     with np.errstate(over="ignore"):                       # narrow floats overflow earlier
         end = np.asarray(info.max, x.dtype)
     top = np.nextafter(end, np.zeros_like(end), dtype=x.dtype)

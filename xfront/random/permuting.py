@@ -13,6 +13,7 @@ from ..arrays.annotations import Array, ArrayLike, ModeLike, ShapeLike, Sharding
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import (
+    are_sizes,
     broadcast_to,
     convert,
     default_int,
@@ -203,7 +204,7 @@ def choice(key: ArrayLike, a: ArrayLike, shape: ShapeLike = (), replace: bool = 
     >>> random.choice(random.key(0), jnp.array([7, 7, 7]), (2,))
     Array([7, 7], dtype=int32)
     """
-    if not isinstance(shape, (tuple, list, np.ndarray)):
+    if not are_sizes(shape):
         raise TypeError("shape argument of random.choice must be a sequence, got "
                         f"{shape!r}; write ({shape!r},)")
     n = int(a) if isinstance(a, (bool, float, np.generic)) else _whole_number(a)

@@ -14,7 +14,7 @@ import numpy as np
 from .. import numpy as jnp
 from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
-from ..arrays.operands import index_of, normalize_axis, promote_inexact
+from ..arrays.operands import index_of, listed, normalize_axis, promote_inexact
 from ..numpy.fft import _sized
 from ..on_demand import shown as _shown
 from ..tracing.tracer import as_tracer
@@ -35,6 +35,7 @@ def _transform(name: str, a: Any, kind: int, sizes: Any, axes: Any, norm: Any, b
     if axes is None:
         n_axes = x.ndim if sizes is None else len(sizes)
         axes = range(x.ndim - n_axes, x.ndim)
+    axes = listed(axes)
     places = [normalize_axis(name, axis, x.ndim) for axis in axes]
     if len(set(places)) != len(places):
         raise ValueError(f"{name}: axes must be distinct, got {tuple(axes)}")

@@ -7,6 +7,7 @@ arrays the transformed Function runs at once, as one program; on tracers a call 
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, TypeVarTuple, overload
 
@@ -121,9 +122,7 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
     if not callable(fun):
         raise TypeError(f"grad: expected a function, got {fun!r}")
     no_axes("grad", reduce_axes)
-    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    if not all(hasattr(i, "__index__") for i in places):
-        raise TypeError(f"grad: argnums must be an int or a sequence of ints, got {argnums!r}")
+    one, places = positions("grad", argnums)
     name = name_of(fun)
 
     @front_door_of(fun)
@@ -149,7 +148,7 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
             next(found) if a else np.zeros(t.shape, float0)
             for a, (t, _) in zip(active, given.kinds, strict=True)])
         value = value if flat.aux is None else flat.aux.restore(value)
-        return value, (grads[0] if isinstance(argnums, int) else tuple(grads))
+        return value, (grads[0] if one else tuple(grads))
 
     return wrapped
 
@@ -205,6 +204,16 @@ def no_axes(name: str, reduce_axes: Sequence[Any]) -> None:
     """Refuse axes to sum a gradient over. Raises: NotImplementedError."""
     only(name, (), "to sum over the axis, call psum over it inside the function",
          reduce_axes=reduce_axes if reduce_axes else ())
+
+
+def positions(name: str, argnums: Any) -> tuple[bool, tuple[int, ...]]:
+    """Whether `argnums` is one position, and its positions. Raises: TypeError."""
+    one = hasattr(argnums, "__index__") and not getattr(argnums, "ndim", 0)
+    try:
+        return one, tuple([operator.index(i) for i in ((argnums,) if one else argnums)])
+    except TypeError:
+        raise TypeError(f"{name}: argnums must be an int or a sequence of ints, got "
+                        f"{argnums!r}") from None
 
 
 def resolve(name: str, places: Sequence[int], args: Sequence[Any]) -> list[int]:
@@ -594,7 +603,7 @@ def fwd_and_bwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = F
     >>> bwd(saved, 1.0)
     Array(6., dtype=float32, weak_type=True)
     """
-    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    one, places = positions("fwd_and_bwd", argnums)
 
     def fwd(*args: Any, **kwargs: Any) -> tuple:
         chosen = resolve(name_of(fun), places, args)
@@ -603,7 +612,7 @@ def fwd_and_bwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = F
 
     def bwd(saved: Any, cotangent: Any) -> Any:
         found = saved(cotangent)
-        return found[0] if isinstance(argnums, int) else found
+        return found[0] if one else found
 
     if not jitted:
         return fwd, bwd

@@ -21,7 +21,7 @@ from ..tree_util import (
     tree_map,
     tree_unflatten,
 )
-from .autodiff import Argnums, jvp, resolve, vjp
+from .autodiff import Argnums, jvp, positions, resolve, vjp
 from .flat import fill, kind_of, name_of
 from .vmap import vmap
 
@@ -56,7 +56,7 @@ def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     Array([[2., 0.],
            [0., 4.]], dtype=float32)
     """
-    places = _places("jacfwd", fun, argnums)
+    one, places = _places("jacfwd", fun, argnums)
 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -70,7 +70,7 @@ def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
             return tree_map(_as_number, moved, value), *aux
 
         made = vmap(push, out_axes=(-1, None) if has_aux else (-1,))(*_basis(given))
-        tangents, example = made[0], given[0] if isinstance(argnums, int) else tuple(given)
+        tangents, example = made[0], given[0] if one else tuple(given)
         jacobian = tree_map(lambda j: _divided(j, example, -1), tangents)
         return (jacobian, made[1]) if has_aux else jacobian
 
@@ -98,7 +98,7 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     Array([[2., 0.],
            [0., 4.]], dtype=float32)
     """
-    places = _places("jacrev", fun, argnums)
+    one, places = _places("jacrev", fun, argnums)
 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -114,7 +114,7 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
             return tree_map(_as_number, pull(cotangent), tuple(given))
 
         rows = _rows(pull_numbers if allow_int else pull, _basis([value])[0])
-        picked = rows[0] if isinstance(argnums, int) else rows
+        picked = rows[0] if one else rows
         jacobian = _transposed(value, picked)
         return (jacobian, made[2]) if has_aux else jacobian
 
@@ -146,10 +146,10 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
 
 
-def _places(name: str, fun: Any, argnums: Argnums) -> tuple[int, ...]:
+def _places(name: str, fun: Any, argnums: Argnums) -> tuple[bool, tuple[int, ...]]:
     if not callable(fun):
         raise TypeError(f"{name}: expected a function, got {fun!r}")
-    return (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    return positions(name, argnums)
 
 
 def _check(name: str, given: Sequence[Any], holomorphic: bool, fine: str = "is_float",

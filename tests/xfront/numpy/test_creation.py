@@ -207,3 +207,20 @@ def test_a_shape_is_a_sequence_of_any_class():
             jnp.zeros(wrong)
         with pytest.raises(TypeError):
             xfront.random.normal(key, wrong)
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">i2", np.longdouble, "clongdouble"])
+def test_dtypes_that_arrays_cannot_have_are_refused(dtype):
+    x = jnp.ones(2)
+    for make in (lambda: jnp.zeros(2, dtype), lambda: x.astype(dtype), lambda: x.view(dtype),
+                 lambda: jnp.fromstring("1 2", dtype, sep=" "), lambda: jnp.sum(x, dtype=dtype)):
+        with pytest.raises(TypeError, match="byte order"):
+            make()
+
+
+def test_an_array_of_keys_is_filled_with_keys():
+    keys = xfront.random.split(xfront.random.key(0))
+    assert (jnp.full_like(keys, keys[1]) == keys[1]).all()
+    for wrong in (2, jnp.ones(2), xfront.random.key(0, impl="rbg")):
+        with pytest.raises(TypeError, match="filled with a key"):
+            jnp.full_like(keys, wrong)

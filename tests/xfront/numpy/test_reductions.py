@@ -228,3 +228,25 @@ def test_totals_as_bools_are_of_truths() -> None:
 def test_masks_with_more_axes_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="where must broadcast"):
         getattr(jnp, name)(jnp.ones(3), where=np.ones((2, 3), bool))
+
+
+def test_axes_are_a_sequence_of_any_class() -> None:
+    x = jnp.arange(24.0).reshape(2, 3, 4)
+    for axes in (range(1, 3), np.array([1, 2]), jnp.array([2, 1])):
+        np.testing.assert_array_equal(x.sum(axes), np.asarray(x).sum((1, 2)))
+        np.testing.assert_array_equal(jnp.flip(x, axes), np.flip(x, (1, 2)))
+    np.testing.assert_array_equal(jnp.roll(x, (1, 2), range(2)), np.roll(x, (1, 2), (0, 1)))
+    np.testing.assert_array_equal(jnp.moveaxis(x, range(2), range(1, 3)),
+                                  np.moveaxis(x, (0, 1), (1, 2)))
+    np.testing.assert_array_equal(xfront.scipy.fft.dctn(x, axes=1),
+                                  xfront.scipy.fft.dctn(x, axes=(1,)))
+    assert jnp.fft.fftshift(x, range(2)).shape == x.shape
+    np.testing.assert_array_equal(jnp.linalg.norm(x, axis=range(2)),
+                                  jnp.linalg.norm(x, axis=(0, 1)))
+
+
+def test_no_axes_are_rolled() -> None:
+    x = jnp.arange(3.0)
+    assert jnp.roll(x, 1, ()).tolist() == jnp.roll(x, (), 0).tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="do not match"):
+        jnp.roll(x, (1, 2), ())

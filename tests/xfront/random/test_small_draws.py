@@ -41,3 +41,19 @@ def test_placements_that_typeof_tells_are_taken():
 def test_keys_are_close_where_they_are_the_same():
     a, b = random.split(random.key(0))
     assert jnp.allclose(a, a) and not jnp.allclose(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+def test_integers_of_four_bits(dtype):
+    drawn = random.randint(random.key(0), (50,), -20, 50, dtype)
+    info = jnp.iinfo(dtype)
+    assert drawn.dtype == dtype
+    assert (int(drawn.astype(int).min()), int(drawn.astype(int).max())) == (info.min, info.max)
+    few = random.randint(random.key(0), (5,), 0, 5, dtype).astype(int)
+    assert (few == random.randint(random.key(0), (5,), 0, 5)).all()
+    assert random.poisson(random.key(0), 2.0, (3,), dtype).dtype == dtype
+
+
+def test_shapes_of_draws_are_sequences_of_any_class():
+    key = random.key(0)
+    assert random.choice(key, 5, range(2, 4)).shape == (2, 3)

@@ -191,3 +191,28 @@ def test_a_weak_carry_takes_the_dtype_of_what_is_returned():
     assert lax.while_loop(lambda c: c < 3, lambda c: c + 1.5, 0) == 3
     assert lax.scan(lambda c, x: (c + x, x), 0, X)[0].dtype == np.float32
     assert lax.while_loop(lambda c: c < 3, lambda c: c + np.float16(1), 0.0).dtype == np.float16
+
+
+def test_a_loop_without_jit_carries_arrays():
+    with jax.disable_jit():
+        n, x = lax.while_loop(lambda c: c[0] < 5, lambda c: (c[0] + 1, c[1]), (0, np.ones(2)))
+    assert isinstance(n, jax.Array) and n.weak_type and n == 5
+    assert isinstance(x, jax.Array) and x.shape == (2,)
+
+
+@pytest.mark.parametrize("bounds", [(0, 2 ** 31), (-2 ** 40, 0), (0, 2 ** 63)])
+def test_bounds_of_a_loop_that_its_index_cannot_hold_are_refused(bounds):
+    with pytest.raises(OverflowError, match="does not fit"):
+        lax.fori_loop(*bounds, lambda i, x: x, 0)
+    with pytest.raises(OverflowError, match="does not fit"):
+        jax.jit(lambda n: lax.fori_loop(n, bounds[bounds[0] == 0], lambda i, x: x, 0))(0)
+
+
+def test_the_length_of_a_scan_is_a_whole_number_of_any_kind():
+    for length in (3.0, np.float32(3), np.int8(3), jnp.array(3)):
+        assert lax.scan(lambda c, _: (c + 1, None), 0, None, length)[0] == 3
+    for wrong in (2.5, "3"):
+        with pytest.raises(TypeError, match="must be an integer"):
+            lax.scan(lambda c, _: (c + 1, None), 0, None, wrong)
+    with pytest.raises(jax.errors.ConcretizationTypeError):
+        jax.jit(lambda n: lax.scan(lambda c, _: (c + 1, None), 0, None, n))(3)
