@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from xfront_ir import ops
 
 from ..arrays.annotations import Array, ArrayLike
@@ -286,18 +287,23 @@ def divmod(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
 # --- powers -------------------------------------------------------------------------------
 
 def power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x to the power y; a Python int y becomes a fixed number of multiplications.
+    """x to the power y; an int or a NumPy integer y becomes a fixed number of multiplications, and
+    the result has x's dtype.
 
     A Python float or complex x to the power of an integer array gives the default dtype of its
     kind, which is not weak.
 
-    Raises: TypeError for an integer x and a negative Python int y.
+    Raises: TypeError for an integer x and a negative y that is a number.
     Source: `numpy.power`.
 
     >>> jnp.power(jnp.array([1., 2., 3.]), 2)
     Array([1., 4., 9.], dtype=float32)
     """
-    return integer_power(x, y) if type(y) is int else _power(x, y)
+    if type(y) is int:
+        return integer_power(x, y)
+    if isinstance(y, (np.integer, np.ndarray)) and not y.ndim and y.dtype.kind in "iu":
+        return integer_power(x, int(y))
+    return _power(x, y)
 
 
 pow = power

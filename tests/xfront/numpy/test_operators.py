@@ -153,3 +153,14 @@ def test_methods_of_tracers():
 def test_complex_to_real_warns():
     with pytest.warns(DeprecationWarning):
         assert jnp.asarray(np.array([1 + 2j])).astype(float).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("n", [np.int32(3), np.int64(3), np.uint8(3), np.array(3)])
+def test_powers_by_a_numpy_integer_are_those_by_an_int(n):
+    for x in (jnp.array([2, 3], "int8"), jnp.array([2j, -1.5j]), jnp.array(-2), jnp.array([True])):
+        for made in (x ** n, jnp.power(x, n), xfront.jit(lambda x: x ** n)(x)):
+            want = x ** 3
+            assert (made.dtype, made.weak_type) == (want.dtype, want.weak_type)
+            np.testing.assert_array_equal(made, want)
+    with pytest.raises(TypeError, match="negative"):
+        jnp.arange(3) ** np.int32(-3)
