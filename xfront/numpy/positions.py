@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 import numpy as np
 from xfront_ir import dtypes, ops
@@ -79,6 +79,8 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
     elif mode == "clip":
         i = _wide(i)
         i = emit(ops.clamp, like(i, 0), i, like(i, max(size - 1, 0)))
+    elif mode == "raise":
+        _refuse_raising("take")
     elif mode not in (None, "fill", "promise_in_bounds"):
         raise ValueError("take: mode must be 'fill', 'clip', 'wrap' or 'promise_in_bounds', got "
                          f"{mode!r}")
@@ -210,6 +212,12 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
     return _put_along_axis(arr, indices, values, axis, mode)
 
 
+def _refuse_raising(name: str) -> NoReturn:
+    raise NotImplementedError(f"{name}: mode='raise' is not supported, as no value of an index "
+                              "is looked at when a program is built; compare the indices with the "
+                              "size before, or give mode='fill', 'clip' or 'wrap'")
+
+
 @eager(static=("axis", "mode"))
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, mode: str | None) -> Any:
     shape = operand("put_along_axis", arr).shape
@@ -220,6 +228,9 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, mode:
     y = broadcast_to(fitted(x, array_like("put_along_axis", values), "set"), i.shape)
     others = tuple(d for d in range(x.ndim) if d != at)
     how = {None: "fill", "drop": "fill"}.get(mode, mode)
+    if how not in ("fill", "clip", "promise_in_bounds"):
+        raise ValueError("put_along_axis: mode must be 'fill', 'drop', 'clip' or "
+                         f"'promise_in_bounds', got {mode!r}")
     made = emit(ops.scatter, x, emit(ops.reshape, i, shape=(*i.shape, 1)), y,
                 update_window_dims=(), inserted_window_dims=(at,), operand_batching_dims=others,
                 scatter_indices_batching_dims=others, scatter_dims_to_operand_dims=(at,),
@@ -243,6 +254,8 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, 
     if inplace:
         raise ValueError("put: arrays are immutable; pass inplace=False and use the array that is "
                          "returned")
+    if mode == "raise":
+        _refuse_raising("put")
     if mode not in (None, "clip", "wrap"):
         raise ValueError(f"put: mode must be 'clip' or 'wrap', got {mode!r}")
     a, ind, v = asarray(a), asarray(ind).reshape(-1), asarray(v).reshape(-1)
@@ -688,7 +701,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
     >>> jnp.tril_indices(2)
     (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
-    return _positions(np.tril_indices(n, k, m))
+    return _positions(np.tril_indices(index_of(n, "n"), index_of(k, "k"), m))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
@@ -697,7 +710,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
     >>> jnp.triu_indices(2)
     (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
-    return _positions(np.triu_indices(n, k, m))
+    return _positions(np.triu_indices(index_of(n, "n"), index_of(k, "k"), m))
 
 
 def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:

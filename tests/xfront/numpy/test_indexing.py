@@ -260,3 +260,24 @@ def test_slices_of_known_length() -> None:
     for error, f in ((TypeError, lambda: ds(0, 1.5)), (ValueError, lambda: y[ds(0, 9)])):
         with pytest.raises(error):
             f()
+
+
+def test_modes_that_do_not_exist_are_refused():
+    x, i = jnp.arange(3.0), jnp.array([0, 9])
+    for call in (lambda: jnp.take(x, i, mode="raise"),
+                 lambda: jnp.put(x, i, 1.0, mode="raise", inplace=False)):
+        with pytest.raises(NotImplementedError, match="no value of an index"):
+            call()
+    for mode in ("wrap", "raise", "bogus"):
+        with pytest.raises(ValueError, match="put_along_axis: mode must be"):
+            jnp.put_along_axis(x, i, 1.0, 0, inplace=False, mode=mode)
+    made = jnp.put_along_axis(x, i, 1.0, 0, inplace=False, mode="clip")
+    assert made.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_diagonals_are_counted_in_python():
+    for k in (np.uint8(250), np.int8(-1), jnp.array(1)):
+        for name in ("tril_indices", "triu_indices"):
+            want = getattr(np, name)(3, int(k))
+            for made, expected in zip(getattr(jnp, name)(3, k), want, strict=True):
+                np.testing.assert_array_equal(made, expected)
