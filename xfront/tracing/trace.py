@@ -82,8 +82,8 @@ class Trace:
     """One open trace: a builder, and the values that it captured from outside."""
 
     __slots__ = ("axis", "builder", "captured", "closed", "constants", "evaluated", "following",
-                 "has_refs", "inputs", "kind", "known", "level", "made_at", "of_rule", "sources",
-                 "staging", "thread")
+                 "given", "has_refs", "inputs", "kind", "known", "level", "made_at", "of_rule",
+                 "reached", "sources", "staging", "thread")
 
     def __init__(self, name: str, kind: str, *, staging: bool, level: int,
                  axis: tuple[Any, int] | None = None) -> None:
@@ -99,6 +99,8 @@ class Trace:
         self.closed = False
         self.has_refs = False                     # whether references are among its values
         self.following: Following | None = None   # over which axes its values vary
+        self.given: Sequence[Any] | None = None   # what first parameters stand for, unless staged
+        self.reached: Any = None                  # by which derivatives its values are reached
         self.made_at: Any = None
         self.thread = threading.get_ident()
 
@@ -109,6 +111,11 @@ class Trace:
         builder.params, builder.weak_params = params, list(weaks)
         builder.param_names = list(names) if names else [""] * len(params)
         return [Tracer(self, v, w) for v, w in zip(params, weaks, strict=True)]
+
+    @property
+    def differentiates(self) -> bool:
+        """Whether a derivative by its parameters is taken."""
+        return self.inputs is not None and self.of_rule is None
 
     @property
     def main(self) -> Trace:
@@ -415,7 +422,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
                    weaks: Sequence[bool], *, name: str, kind: str, staging: bool,
                    param_names: Sequence[str] = (), axis: tuple[Any, int] | None = None,
                    inputs: list[Any] | None = None, origins: Sequence[Any] | None = None,
-                   of_rule: bool | None = None) -> Recorded:
+                   of_rule: bool | None = None, reached: Sequence[int] = ()) -> Recorded:
     """Run Python once on tracers of `types`, and close the recorded Function.
 
     Args:
@@ -430,6 +437,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
       origins: for each parameter the value outside for which it stands, or the axes of
         `shard_map`s over which it varies; None where neither is known.
       of_rule: True for a rule of a custom derivative, False for the function that has the rule.
+      reached: for each parameter of such a rule, by which derivatives further out it is reached.
     """
     if _no_tracing.value:
         watching.refuse_tracing(name, kind)
@@ -443,6 +451,8 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     tracers = trace.parameters(types, weaks, param_names)
     if open_regions.regions:
         trace.following = followed(trace, stack[-1] if stack else None, origins, len(types))
+    if of_rule or not staging and of_rule is None:
+        trace.given = reached if of_rule else () if outermost else [*map(_kept, origins or ())]
     if inputs is not None:
         trace.inputs, trace.of_rule = inputs, of_rule
         trace.known = all([type(x) is not Tracer or x.home.known for x in inputs])
@@ -459,8 +469,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     try:
         if staging:
             state.current = trace
-            if not outer_bit:
-                bit.set_local(True)
+            bit.set_local(True)
         elif axis is not None and type(axis[0]) is not tuple:   # a tuple: vmap without a name
             state.axes = (*outer_axes, axis)
         outputs = [x if type(x) is Tracer and x.home is trace else trace.lift(x)
@@ -488,6 +497,11 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     if _logs.value or _checks.value or _leaks.value:
         watching.traced(trace, function, perf_counter() - start)
     return Recorded(function, trace.sources, trace)
+
+
+def _kept(x: Any) -> Tracer | None:
+    """A tracer for which a parameter stands; a trace keeps no arrays alive."""
+    return x if type(x) is Tracer else None
 
 
 _no_tracing, _logs = no_tracing.state, log_compiles.state

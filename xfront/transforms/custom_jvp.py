@@ -31,9 +31,20 @@ class JvpRule(Rule):
 
     def request(self) -> Request:
         """The tangents of all that has one."""
-        n_captures = len(self.types) - self.n_own
-        return Request("jvp", self.types,
-                       (*[t.is_inexact for t, _ in self.kinds], *[False] * n_captures))
+        return Request("jvp", self.all_types, self.flags)
+
+    def ahead(self) -> Function:
+        """The jvp rule itself."""
+        if self.recording and self.home is None:
+            self.find_captures()
+        found = self.function(self.probe)
+        self.whole = None if self.symbolic_zeros else found
+        return found
+
+    def widened(self, found: Function) -> Function:
+        """Its parameters stand in the same order."""
+        self.memo[self.probe] = found
+        return found
 
     def jvp(self, types: tuple, perturbed: tuple) -> Function:
         """The results and tangents, of the operands and the tangents of those perturbed."""
@@ -47,11 +58,14 @@ class JvpRule(Rule):
                         for (t, _), p in zip(own, perturbed, strict=False)]
             made = self.custom.jvp(*self.static, tuple(tree_unflatten(self.tree, tracers[:n_own])),
                                    tuple(tree_unflatten(self.tree, tangents)))
-            return check_jvp_result(self.name, made, self.flat)
+            checked, self.out_tree = check_jvp_result(self.name, made, self.flat)
+            return checked
 
         traced = trace_call(call, [*own, *moved], name=f"{self.name}_jvp", kind="custom_jvp rule",
                             staging=True, inputs=self.inputs(len(moved)),
-                            origins=[self] * (n_own + len(moved)), of_rule=True)
+                            origins=[self] * (n_own + len(moved)), of_rule=True,
+                            reached=[*self.reached, *[0] * len(moved)])
+        self.traced = traced.trace
         return order_params(traced, self, types[n_own:], f"{self.name}.jvp")
 
 
@@ -104,8 +118,9 @@ class custom_jvp(Ruled[P, R]):
         return (self.jvp,)
 
 
-def check_jvp_result(name: str, made: Any, flat: Flat) -> list:
-    """Values, then tangents of the inexact results. Raises: TypeError."""
+def check_jvp_result(name: str, made: Any, flat: Flat | None) -> tuple[list, Any]:
+    """Values, then tangents of the inexact results; and the tree of the value. `flat` is the
+    function, where it has been traced. Raises: TypeError."""
     if not isinstance(made, (tuple, list)) or len(made) != 2:
         raise TypeError(f"Custom JVP rule for function {name} must produce a pair (list or tuple "
                         f"of length two) representing primal and tangent outputs, got {made}.")
@@ -115,12 +130,13 @@ def check_jvp_result(name: str, made: Any, flat: Flat) -> list:
         raise TypeError(f"Custom JVP rule for function {name} must produce primal and tangent "
                         f"outputs with equal container (pytree) structures, but got {out_tree} "
                         f"and {dot_tree} respectively.")
-    if out_tree != flat.out_tree:
+    if flat is not None and out_tree != flat.out_tree:
         raise TypeError(f"Custom JVP rule for function {name} must produce a pair with the primal "
                         f"output's structure {flat.out_tree}, but got {out_tree}.")
     moved = []
-    for x, d, t in zip(outs, dots, flat.function.return_types, strict=True):
-        x_type = kind_of(name, x)[0]
+    types = [kind_of(name, x)[0] for x in outs]
+    for x_type, d, t in zip(types, dots, types if flat is None else flat.function.return_types,
+                            strict=True):
         if is_zero(d):
             if t.is_inexact:
                 moved.append(zero_tangent(x_type))
@@ -131,7 +147,7 @@ def check_jvp_result(name: str, made: Any, flat: Flat) -> list:
                             f"tangent {kind_of(name, d)[0]}; write tangent.astype(out.dtype).")
         if t.is_inexact:
             moved.append(typed(d, x_type))
-    return [*outs, *moved]
+    return [*outs, *moved], out_tree
 
 
 __all__ = ["custom_jvp"]

@@ -5,6 +5,10 @@ IR), which remembers the names of axes, the scopes and the options of the place 
 recorded, and traces under them. A rule that closes over live tracers is traced when its op is
 recorded, and its captures join the operands. The rule does not define the derivative with respect
 to its captures: that derivative is the function's own.
+
+Where an argument is being differentiated when the function is called, its rule alone runs, as it
+does where each operation runs at once. It is traced there and then, and what it computes as the
+value is the body of the op.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Value
 from xfront_ir.fingerprint import fingerprint, identity, skeleton
 from xfront_ir.opdef import OpDef, Request
+from xfront_ir.passes.dead_code import dead_code
+from xfront_ir.passes.inline import expand
 from xfront_ir.passes.literals import abstract
 from xfront_ir.passes.varying import NOWHERE, varying
 from xfront_ir.types import TensorType
@@ -32,8 +38,9 @@ from ..tracebacks import front_door
 from ..tracing import concrete
 from ..tracing.compiled import to_array
 from ..tracing.following import Following, varies
+from ..tracing.perturbed import innermost, reaching
 from ..tracing.programs import bind
-from ..tracing.trace import Trace, emit, state
+from ..tracing.trace import Recorded, Trace, emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_unflatten
 from .closing import arranged, closes_over_tracer, closes_over_value, told_apart
@@ -70,32 +77,64 @@ class Rule:
     fingerprint of a program.
     """
 
-    def __init__(self, custom: Ruled, name: str, static: list, given: Arguments, flat: Flat
-                 ) -> None:
-        self.name, self.static, self.flat = name, static, flat
+    def __init__(self, custom: Ruled, name: str, static: list, given: Arguments,
+                 flat: Flat | None, reached: Sequence[int]) -> None:
+        self.name, self.static = name, static
+        self.flat: Any = flat                    # None while a rule is traced before its function
         self.custom: Any = custom
         self.owner = id(custom)
         self.tree, self.kinds, self.n_own = given.tree, given.kinds, len(given.kinds)
-        self.types = flat.function.param_types   # of its own operands and of the body's captures
-        self.probe = self.request()
-        self.print: bytes | None = None
+        top = innermost(reached)
+        self.reached = [x & ~top for x in reached]       # by derivatives further out than its own
+        self.perturbed = tuple([bool(x & top) for x in reached])
+        self.types = (tuple([t for t, _ in self.kinds]) if flat is None else
+                      flat.function.param_types)   # of its own operands and the body's captures
         self.symbolic_zeros = custom.symbolic_zeros    # whether Python sees which tangents are zero
+        self.print: bytes | None = None
         self.told_apart = told_apart(custom, static) if self.symbolic_zeros else ""
         self.captures: list[Any] = []
         self.saved: list[int] = []               # captures that bwd reads: residuals behind fwd's
         self.home: Trace | None = None           # the trace that has its numbers and arrays
         self.values: dict[tuple[str, int], Tracer] = {}      # those, by role and place
         self.memo: dict[Request, Function] = {}
+        self.out_tree: Any = None                # of its value, once it has been traced,
+        self.traced: Any = None                  # in this trace
         self.place = (state.axes, state.scope, open_regions.regions)
         self.operands: Sequence[Any] = ()        # of its op, with the captures of the body
         self.recording = True                    # until its op has been recorded
         self.holds_others = False                # whether it holds untraced rules of its function
+        self.holds_itself = False                # whether a call inside it has this same rule
+        self.holds_more = False                  # and, with it, values that its body alone captures
         self.refusal: Exception | None = None    # what it raised while its op was recorded
         self.whole: Function | None = None       # jvp for all operands, of a rule with captures
         self.known: list[Any] | None = None      # own operands, where Python may read their values
+        self.probe = self.request()
 
     def request(self) -> Request:
         """The request whose Function stands for the rule in fingerprints; its captures join it."""
+        raise NotImplementedError
+
+    @property
+    def flags(self) -> tuple[bool, ...]:
+        """Which of its operands and captures a derivative is asked for: those that are known to be
+        differentiated where Python sees which are, and else all that can be."""
+        own = self.perturbed if self.symbolic_zeros and any(self.perturbed) else tuple(
+            [t.is_inexact for t, _ in self.kinds])
+        return (*own, *[False] * (len(self.types) + len(self.captures) - self.n_own))
+
+    @property
+    def all_types(self) -> tuple[TensorType, ...]:
+        """The types of its operands and captures."""
+        return (*self.types, *[x.value.type for x in self.captures])
+
+    def ahead(self) -> Function:
+        """The part of the rule that computes the value, of the operands and captures; the value is
+        its first results. It traces the rule, and so finds what that captures."""
+        raise NotImplementedError
+
+    def widened(self, found: Function) -> Function:
+        """Remember what was traced before the captures were known for the requests that have them.
+        `found` answered the one that stands for the rule."""
         raise NotImplementedError
 
     def zero(self, t: TensorType) -> Any:
@@ -150,8 +189,17 @@ class Rule:
                 _OPEN.asked.pop()
         return self.print
 
-    def close(self, live: bool, called: tuple) -> None:
-        """Trace the rule now if it closes over live tracers, or if its values have a home."""
+    def close(self, python: Sequence[Any], called: tuple, home: Trace | None) -> None:
+        """Trace the rule now if it closes over live tracers, or over values that may change where
+        it will be asked for; its values then have a home, the trace of its op."""
+        live = any(map(closes_over_tracer, python))
+        around = [r for r in _OPEN.recorded.values() if r.owner == self.owner]
+        for other in around:
+            other.holds_others = True
+        if not (around or self.told_apart or self.custom.is_for_batches) and any(
+                [trace.differentiates for trace in state.stack]) and any(
+                map(closes_over_value, python)):
+            self.home = home
         if live or self.home is not None:
             _OPEN.recorded[called] = self
             _OPEN.asked.append(self.owner)
@@ -160,7 +208,7 @@ class Rule:
             finally:
                 _OPEN.asked.pop()
                 del _OPEN.recorded[called]
-        self.recording = False
+        self.recording = self.flat is None       # then it is traced for its value now
 
     def _find(self, live: bool) -> None:
         probe = self.probe
@@ -177,22 +225,36 @@ class Rule:
                 self.refusal = error             # later its tracers are dead: nothing to try again
 
     def find_captures(self) -> None:
-        """Trace the rule to find its captures, then once more with these among its operands."""
-        self.function(self.probe)
+        """Trace the rule to find its captures, which join its operands. A rule that holds itself is
+        traced once more, so that what it holds has them too."""
+        found = self.function(self.probe)
         if not self.captures:
             return
         self.memo.clear()
-        if self.probe.details:
-            _, flags, *rest = self.probe.details
-            types = (*self.probe.details[0], *[x.value.type for x in self.captures])
-            self.probe = Request(self.probe.role, types,
-                                 (*flags, *[False] * len(self.captures)), *rest)
-        n = len(self.captures)
-        again = self.function(self.probe)
+        self.probe, n = self.request(), len(self.captures)
+        found = self.function(self.probe) if self.holds_itself else self.widened(found)
         if len(self.captures) != n or self.home is not None and self.holds_others:
             raise UnexpectedTracerError(f"the rule of {self.name} captures different values each "
                                         "time it is traced; pass them to the function as arguments")
-        self.whole = again if self.probe.role == "jvp" else None
+        self.whole = found if self.probe.role == "jvp" and not self.symbolic_zeros else None
+
+    def valued(self) -> Flat:
+        """The function as its rule computes the value, of the operands and captures."""
+        found = self.ahead()
+        self.recording = False
+        n, n_out = len(self.types) + len(self.captures), self.out_tree.num_leaves
+        made = dead_code(Function(self.name, found.params, found.ops, found.returns[:n_out]))
+        if self.home is not None or not self.captures:   # it is never differentiated: without rules
+            made = expand(made)
+        read = {v for op in made.ops for v in op.operands}.union(made.returns)
+        b = Builder(self.name)                   # a value may depend on tangents, which are zero
+        operands = [b.param(v.type) for v in made.params[:n]]
+        zeros = {v: b.zeros(v.type) for v in made.params[n:] if v in read}
+        made = made.replace(params=(*made.params[:n], *zeros), param_names=(), weak_params=())
+        made = b.close(b.inline(made, (*operands, *zeros.values())),
+                       (found.weak_returns or (False,) * len(found.returns))[:n_out])
+        self.flat = Flat(Recorded(made, [], self.traced), self.out_tree)
+        return self.flat
 
 
 class ResultOf:
@@ -259,9 +321,10 @@ class Ruled(Generic[P, R]):
         """The functions of the rule."""
         raise NotImplementedError
 
-    def deferred(self, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
+    def deferred(self, name: str, static: list, given: Arguments, flat: Flat | None,
+                 reached: Sequence[int]) -> Rule:
         """The Deferred of one call."""
-        return self.rule(self, name, static, given, flat)
+        return self.rule(self, name, static, given, flat, reached)
 
 
 def named_argnums(what: str, fun: Any, argnums: int | Sequence[int], argnames: str | Sequence[str]
@@ -340,27 +403,34 @@ def call_custom(custom: Ruled, args: tuple, kwargs: dict) -> Any:
             type(x) is Tracer for x in leaves):           # no pass asks for the rule
         return call(*tree_unflatten(given.tree, [to_array(as_operand(x)) for x in leaves]))
     known = leaves if all(map(concrete.may_be_known, leaves)) else None
-    flat = given.trace(call, name=name, kind=definition.name, staging=False, inputs=known,
-                       of_rule=None if custom.is_for_batches else False)
-    called = (id(custom), *map(id, static), flat.function.param_types)
+    python = (*custom.python, *static)
+    called = (id(custom), *map(id, static), tuple([t for t, _ in given.kinds]))
     rule = _OPEN.recorded.get(called)
-    if rule is None:
-        rule = custom.deferred(name, static, given, flat)
+    reached = reached_by(custom, leaves)
+    flat: Flat | None = None
+    if rule is None and any(reached) and not any(map(closes_over_tracer, (*python, fun))):
+        rule = custom.deferred(name, static, given, None, reached)
         rule.known = known
-        if flat.trace.following is not None:
-            rule.operands = [*leaves, *flat.captures]
-        python = (*custom.python, *static)
-        around = [r for r in _OPEN.recorded.values() if r.owner == rule.owner]
-        for other in around:
-            other.holds_others = True
-        if not (around or rule.told_apart or custom.is_for_batches) and any(
-                map(closes_over_value, python)):
-            rule.home = deepest((*leaves, *flat.captures), state.current)
-        rule.close(any(map(closes_over_tracer, python)), called)
-    body = flat.function
-    if rule.captures:
-        body = with_params(body, [x.value.type for x in rule.captures])
-    operands = [*given.operands(flat), *rule.captures]
+        rule.close(python, called, deepest(leaves, state.current))
+        flat = rule.valued()
+        if rule.holds_more:
+            rule = flat = None
+    if flat is None:
+        flat = given.trace(call, name=name, kind=definition.name, staging=False, inputs=known,
+                           of_rule=None if custom.is_for_batches else False)
+        if rule is None:
+            rule = custom.deferred(name, static, given, flat, reached)
+            rule.known = known
+            if flat.trace.following is not None:
+                rule.operands = [*leaves, *flat.captures]
+            rule.close(python, called, deepest((*leaves, *flat.captures), state.current))
+        else:
+            rule.holds_itself = True
+            rule.holds_more = bool(flat.captures) and rule.flat is None
+        if rule.captures:
+            flat.function = with_params(flat.function, [x.value.type for x in rule.captures])
+    assert rule is not None
+    body, operands = flat.function, [*given.operands(flat), *rule.captures]
     if state.current is None and not any(type(x) is Tracer for x in operands):
         results = bind(body, operands, name=name)        # nothing is being differentiated
     else:
@@ -375,6 +445,14 @@ def with_params(function: Function, types: Sequence[TensorType]) -> Function:
     """The Function with further parameters of these types, which it does not read."""
     return function.replace(params=(*function.params, *map(Value, types)), param_names=(),
                             weak_params=())
+
+
+def reached_by(custom: Ruled, leaves: Sequence[Any]) -> list[int]:
+    """By which derivatives each argument is reached, where the op is not staged."""
+    target = deepest(leaves, state.current)
+    if custom.is_for_batches or open_regions.regions or target is None or target.given is None:
+        return [0] * len(leaves)
+    return [*map(reaching, leaves)]
 
 
 def is_zero(x: Any) -> bool:

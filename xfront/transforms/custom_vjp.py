@@ -15,6 +15,7 @@ from ..dtypes import float0
 from ..errors import UnexpectedTracerError
 from ..tracebacks import front_door
 from ..tracing import concrete
+from ..tracing.perturbed import reaching
 from ..tracing.programs import bind
 from ..tracing.tracer import Tracer
 from ..tree_util import (
@@ -34,6 +35,7 @@ from .custom_rules import (
     joined_captures,
     kinds_like,
     order_params,
+    with_params,
     with_values,
     zero_tangent,
 )
@@ -50,14 +52,49 @@ class VjpRule(Rule):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.residuals: dict[tuple, _Residuals] = {}     # by their types and what is perturbed
+        self.halves: Any = None                  # the Functions of fwd and bwd
 
     def request(self) -> Request:
         """Both roles in one Function."""
         return Request("both")
 
+    def ahead(self) -> Function:
+        """The fwd rule."""
+        first = self._forward()
+        found = self.function(first)
+        made = self._forward()                   # with what was captured
+        if made != first:
+            self.memo[made] = found
+        return found
+
+    def widened(self, found: Function) -> Function:
+        """The fwd rule takes all captures, and returns those that bwd reads."""
+        ahead, back = self.halves
+        more = self.all_types[len(ahead.params):]
+        made = with_saved(with_params(ahead, more), self)
+        n_out = self.out_tree.num_leaves
+        for (types, flags), held in [*self.residuals.items()]:
+            if types == ahead.return_types[n_out:]:
+                self.residuals[made.return_types[n_out:], flags] = held
+        self.memo[self._forward()] = made
+        self.memo[self._backward(made)] = back
+        return self.function(self.probe)
+
+    def _forward(self) -> Request:
+        return Request("fwd", self.all_types, *([self.flags] if self.symbolic_zeros else []))
+
+    def _backward(self, ahead: Function) -> Request:
+        """The request for bwd, behind the Function that answered `_forward`."""
+        n_out = self.out_tree.num_leaves
+        out_types, told = ahead.return_types[:n_out], []
+        if self.symbolic_zeros:
+            told = [tuple([f for f, (t, _) in zip(self.flags, self.kinds, strict=False)
+                           if t.is_inexact]), tuple([t.is_inexact for t in out_types])]
+        return Request("bwd", ahead.return_types[n_out:], out_types, *told)
+
     def fwd(self, types: tuple, perturbed: tuple = ()) -> Function:
         """The results, then the residuals, of the operands."""
-        n_own, n_out = self.n_own, len(self.flat.function.returns)
+        n_own = self.n_own
         held: dict[str, Any] = {}
 
         def call(tracers: list) -> Any:
@@ -67,13 +104,15 @@ class VjpRule(Rule):
             args: list[Any] = list(tree_unflatten(self.tree, tracers))
             for i, x in sorted(zip(self.custom.nondiff_argnums, self.static, strict=True)):
                 args.insert(i, x)
-            outs, residuals = check_fwd_result(self.name, self.custom.fwd(*args), self.flat)
+            outs, self.out_tree, residuals = check_fwd_result(
+                self.name, self.custom.fwd(*args), self.flat)
             held["residuals"], held["tree"] = tree_flatten(residuals)
             return [*outs, *held["residuals"]]
 
         traced = trace_call(call, kinds_like(types[:n_own], self.kinds), name=f"{self.name}_fwd",
                             kind="custom_vjp fwd rule", staging=True, inputs=self.inputs(0),
-                            origins=[self] * n_own, of_rule=True)
+                            origins=[self] * n_own, of_rule=True, reached=self.reached)
+        self.traced, n_out = traced.trace, self.out_tree.num_leaves
         made = with_saved(order_params(traced, self, types[n_own:], f"{self.name}.fwd"), self)
         flags = tuple([p for p, t in zip(perturbed, types[:n_own], strict=False) if t.is_inexact])
         trace, values = traced.trace, traced.function.returns[n_out:]
@@ -81,7 +120,8 @@ class VjpRule(Rule):
             held["tree"], traced.function.weak_returns[n_out:],
             {i: x for i, x in enumerate(held["residuals"]) if type(x) in (bool, int)},
             None if self.known is None else [concrete.Later(trace, v) for v in values],
-            None if trace.following is None else [Tracer(trace, v, False) for v in values])
+            None if trace.following is None else [Tracer(trace, v, False) for v in values],
+            [reaching(Tracer(trace, v, False)) for v in values] if any(self.reached) else [])
         return made
 
     def bwd(self, residual_types: tuple, ct_types: tuple, perturbed: tuple = (), live: tuple = ()
@@ -101,12 +141,12 @@ class VjpRule(Rule):
                    for x, t in zip(tracers[n:], ct_types, strict=True)]
             cts = [x if a else self.zero(t) for x, t, a in zip(
                 cts, ct_types, live or (True,) * n_cts, strict=True)]
-            made = self.custom.bwd(*self.static, residuals, tree_unflatten(self.flat.out_tree, cts))
+            made = self.custom.bwd(*self.static, residuals, tree_unflatten(self.out_tree, cts))
             return check_bwd_result(self.name, made, self.tree, self.kinds)
 
         traced = trace_call(
             call, kinds, name=f"{self.name}_bwd", kind="custom_vjp bwd rule", staging=True,
-            of_rule=True,
+            of_rule=True, reached=[*held.reached, *[0] * n_cts] if held.reached else (),
             inputs=None if held.known is None else [*held.known, *[None] * n_cts],
             origins=None if held.origins is None else [
                 *held.origins, *[ResultOf(self, i) for i in range(n_cts)]])
@@ -114,19 +154,12 @@ class VjpRule(Rule):
 
     def both(self) -> Function:
         """One Function that stands for fwd and bwd together, for fingerprints."""
-        types = (*self.types, *[x.value.type for x in self.captures])
-        out_types = self.flat.function.return_types
-        n_out = len(out_types)
-        every: tuple = ()
-        if self.symbolic_zeros:
-            every = (tuple([t.is_inexact for t in types[:self.n_own]]),)
-        ahead = self.function(Request("fwd", types, *every))
-        if self.symbolic_zeros:
-            every = ((True,) * sum(every[0]), tuple([t.is_inexact for t in out_types]))
-        back = self.function(Request("bwd", ahead.return_types[n_out:],
-                                     ahead.return_types[:n_out], *every))
+        ahead = self.function(self._forward())
+        n_out = self.out_tree.num_leaves
+        back = self.function(self._backward(ahead))
+        self.halves = ahead, back
         if len(back.params) != len(ahead.returns):
-            return back                          # bwd captures: both are traced again, to save that
+            return back                          # bwd captures: fwd must save that
         b = Builder(self.name)
         made = b.inline(ahead, [b.param(v.type) for v in ahead.params])
         cts = [b.param(v.type) for v in ahead.returns[:n_out]]
@@ -135,13 +168,15 @@ class VjpRule(Rule):
 
 class _Residuals(NamedTuple):
     """What a fwd rule leaves for bwd: the tree of its residuals and their weakness, those that are
-    bools and ints of Python, and where it is known, their values and the tracers that they were."""
+    bools and ints of Python, where it is known, their values and the tracers that they were, and by
+    which derivatives further out they are reached."""
 
     tree: Any
     weaks: Sequence[bool]
     plain: dict[int, Any]
     known: list[Any] | None
     origins: list[Any] | None
+    reached: list[int]
 
 
 class custom_vjp(Ruled[P, R]):
@@ -193,17 +228,18 @@ class custom_vjp(Ruled[P, R]):
         return self.fwd, self.bwd
 
 
-def check_fwd_result(name: str, made: Any, flat: Flat) -> tuple[list, Any]:
-    """The flat results, and the tree of residuals. Raises: TypeError."""
+def check_fwd_result(name: str, made: Any, flat: Flat | None) -> tuple[list, Any, Any]:
+    """The flat results with their tree, and the tree of residuals. `flat` is the function, where it
+    has been traced. Raises: TypeError."""
     if not isinstance(made, (tuple, list)) or len(made) != 2:
         raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair "
                         f"(value, residuals), got {made}.")
     outs, out_tree = tree_flatten(made[0])
-    if out_tree != flat.out_tree:
+    if flat is not None and out_tree != flat.out_tree:
         raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair "
                         "whose first element has the structure of the function's result "
                         f"{flat.out_tree}, got {out_tree}.")
-    return outs, made[1]
+    return outs, out_tree, made[1]
 
 
 def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:

@@ -144,7 +144,8 @@ class Flat:
 def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, bool]], *,
                name: str, kind: str, staging: bool, axis: Any = None,
                inputs: list[Any] | None = None, param_names: Sequence[str] = (),
-               origins: Sequence[Any] | None = None, of_rule: bool | None = None) -> Flat:
+               origins: Sequence[Any] | None = None, of_rule: bool | None = None,
+               reached: Sequence[int] = ()) -> Flat:
     """Trace `call(tracers) -> tree` and flatten its result.
 
     Raises: TypeError where a leaf of the result is not an array.
@@ -172,7 +173,7 @@ def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, b
     types, weaks = zip(*kinds, strict=True) if kinds else ((), ())
     return Flat(trace_function(run, types, weaks, name=name, kind=kind, staging=staging, axis=axis,
                                inputs=inputs, param_names=param_names, origins=origins,
-                               of_rule=of_rule), out_tree)
+                               of_rule=of_rule, reached=reached), out_tree)
 
 
 class Arguments:
