@@ -96,6 +96,8 @@ OTHERS = {
     "log_softmax": "it reduces an axis: the error is that of the sum",
     "logsumexp": "it reduces an axis: the error is that of the sum",
     "softmax": "it reduces an axis: the error is that of the sum",
+    "lpmn": "tested in tests/xfront/scipy, in place of an argument it has tables of orders",
+    "lpmn_values": "as lpmn",
     "sph_harm_y": "it is a product of Legendre functions, tested in tests/xfront/scipy",
 }
 """Functions that are not measured, and why."""

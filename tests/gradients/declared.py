@@ -62,7 +62,7 @@ ELSEWHERE = _names("numpy", """
     apply_along_axis apply_over_axes einsum fromfunction kaiser matvec piecewise poly polyfit roots
     tensordot vander vecmat vectorize
 """) | _names("nn", "dot_product_attention scaled_matmul") | _names("special", """
-    bessel_jn comb hyp1f1 hyp2f1 owens_t sph_harm_y wofz
+    bessel_jn comb hyp1f1 hyp2f1 lpmn lpmn_values owens_t sph_harm_y wofz
 """) | _names("lax", """
     associative_scan batch_matmul composite cond conv conv_general_dilated
     conv_general_dilated_local conv_general_dilated_patches conv_transpose conv_with_general_padding

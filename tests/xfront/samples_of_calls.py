@@ -88,6 +88,7 @@ CALLS: dict[str, tuple[Any, tuple, dict[str, Any]]] = {
     "linalg.eigh_tridiagonal": (None, (V, V[1:]), {}),
     "linalg.hadamard": (None, (4,), {}),
     "special.sph_harm_y": (None, (2, 1, V, V), {}),
+    "special.lpmn": (None, (2, 2, V), {}), "special.lpmn_values": (None, (2, 2, V, True), {}),
     "ndimage.map_coordinates": (None, (V, (V,), 1), {}),
     "optimize.minimize": (None, (lambda x: (x * x).sum(), V), {"method": "BFGS"}),
     "image.resize": (None, (M, (2, 2), "linear"), {}),

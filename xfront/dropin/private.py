@@ -81,7 +81,7 @@ _MEANING = {
     "_src.op_shardings": "sharding",
     "_src.partition_spec": "sharding",
     "_src.path": "",
-    "_src.pjit": ". extend.core.primitives",
+    "_src.pjit": ". extend.core.primitives sharding",
     "_src.prng": "random extend.random extend.core.primitives",
     "_src.public_test_util": "test_util dropin.comparing",
     "_src.random": "random extend.core.primitives",

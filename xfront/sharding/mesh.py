@@ -136,6 +136,10 @@ class _Axes:
         return not self.empty and len(self.explicit_axes) == len(self.axis_names)
 
     @property
+    def _any_axis_explicit(self) -> bool:        # libraries ask for it by JAX's name
+        return bool(self.explicit_axes)
+
+    @property
     def are_all_axes_manual(self) -> bool:
         """Whether every axis is manual."""
         return not self.empty and len(self.manual_axes) == len(self.axis_names)

@@ -41,8 +41,9 @@ class JvpRule(Rule):
         self.whole = None if self.symbolic_zeros else found
         return found
 
-    def widened(self, found: Function) -> Function:
+    def widened(self) -> Function:
         """Its parameters stand in the same order."""
+        (found,) = self.parts
         self.memo[self.probe] = found
         return found
 
@@ -66,7 +67,9 @@ class JvpRule(Rule):
                             origins=[self] * (n_own + len(moved)), of_rule=True,
                             reached=[*self.reached, *[0] * len(moved)])
         self.traced = traced.trace
-        return order_params(traced, self, types[n_own:], f"{self.name}.jvp")
+        made = order_params(traced, self, types[n_own:], f"{self.name}.jvp")
+        self.parts = (made,)
+        return made
 
 
 class custom_jvp(Ruled[P, R]):

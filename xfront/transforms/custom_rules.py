@@ -99,6 +99,7 @@ class Rule:
         self.memo: dict[Request, Function] = {}
         self.out_tree: Any = None                # of its value, once it has been traced,
         self.traced: Any = None                  # in this trace
+        self.parts: tuple[Function, ...] = ()    # what its roles gave last
         self.place = (state.axes, state.scope, open_regions.regions)
         self.operands: Sequence[Any] = ()        # of its op, with the captures of the body
         self.recording = True                    # until its op has been recorded
@@ -132,9 +133,9 @@ class Rule:
         its first results. It traces the rule, and so finds what that captures."""
         raise NotImplementedError
 
-    def widened(self, found: Function) -> Function:
-        """Remember what was traced before the captures were known for the requests that have them.
-        `found` answered the one that stands for the rule."""
+    def widened(self) -> Function:
+        """Remember `parts`, traced before the captures were known, for the requests that have
+        them. Returns: the Function for the one that stands for the rule."""
         raise NotImplementedError
 
     def zero(self, t: TensorType) -> Any:
@@ -227,12 +228,12 @@ class Rule:
     def find_captures(self) -> None:
         """Trace the rule to find its captures, which join its operands. A rule that holds itself is
         traced once more, so that what it holds has them too."""
-        found = self.function(self.probe)
+        self.function(self.probe)
         if not self.captures:
             return
         self.memo.clear()
         self.probe, n = self.request(), len(self.captures)
-        found = self.function(self.probe) if self.holds_itself else self.widened(found)
+        found = self.function(self.probe) if self.holds_itself else self.widened()
         if len(self.captures) != n or self.home is not None and self.holds_others:
             raise UnexpectedTracerError(f"the rule of {self.name} captures different values each "
                                         "time it is traced; pass them to the function as arguments")

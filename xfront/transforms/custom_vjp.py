@@ -52,7 +52,6 @@ class VjpRule(Rule):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.residuals: dict[tuple, _Residuals] = {}     # by their types and what is perturbed
-        self.halves: Any = None                  # the Functions of fwd and bwd
 
     def request(self) -> Request:
         """Both roles in one Function."""
@@ -67,9 +66,9 @@ class VjpRule(Rule):
             self.memo[made] = found
         return found
 
-    def widened(self, found: Function) -> Function:
+    def widened(self) -> Function:
         """The fwd rule takes all captures, and returns those that bwd reads."""
-        ahead, back = self.halves
+        ahead, back = self.parts
         more = self.all_types[len(ahead.params):]
         made = with_saved(with_params(ahead, more), self)
         n_out = self.out_tree.num_leaves
@@ -157,7 +156,7 @@ class VjpRule(Rule):
         ahead = self.function(self._forward())
         n_out = self.out_tree.num_leaves
         back = self.function(self._backward(ahead))
-        self.halves = ahead, back
+        self.parts = ahead, back
         if len(back.params) != len(ahead.returns):
             return back                          # bwd captures: fwd must save that
         b = Builder(self.name)

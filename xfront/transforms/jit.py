@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
+import numpy as np
 from lowering import warm_up
 from xfront_ir.analysis import axis_names, meshes
 
@@ -174,6 +175,17 @@ class Options:
         return self._names
 
 
+def _kind_without_elements(name: str, x: Any) -> Any:
+    """Type and weakness of a ShapeDtypeStruct, which stands for an argument that a function does
+    not read; None for others."""
+    from ..structs import ShapeDtypeStruct, struct_kind  # it stands on this floor
+
+    if type(x) is not ShapeDtypeStruct:
+        return None
+    found = struct_kind(name, x)
+    return None if found[0].dtype.is_key else found
+
+
 def parameters(fun: Any) -> list[inspect.Parameter] | None:
     """Parameters of a function, or None where it has no signature."""
     try:
@@ -303,12 +315,15 @@ class Jitted:
         Raises: ValueError where a static argument is not hashable.
         """
         statics, leaves, tree = divided or self.divide(args, kwargs)
-        kinds = []
+        kinds, structs = [], []
         for k, x in enumerate(leaves):
             try:
                 kinds.append(kind(self.name, x))
             except TypeError:
-                self.refuse(args, kwargs, k)
+                if (found := _kind_without_elements(self.name, x)) is None:
+                    self.refuse(args, kwargs, k)
+                kinds.append(found)
+                structs.append(k)
         if self.options.told is not None:
             kinds = self.options.told.typed(kinds, self.dynamic(args), kwargs)
         sets = sets_of(leaves)
@@ -343,6 +358,11 @@ class Jitted:
                     found.out_tree, [0] * len(found.function.returns)))
             if not any(type(x) is Tracer for x in found.captures):
                 self.traces[key] = found
+        for k in structs:
+            if self.options.keep_unused or found.read()[k]:
+                self.refuse(args, kwargs, k)
+            t = kinds[k][0]
+            leaves[k] = np.broadcast_to(np.zeros((), t.dtype.numpy), t.shape)     # not looked at
         return found, leaves, self.donated(tree, len(leaves))
 
     def names_of(self, args: tuple, leaves: list, tree: Any) -> list[str]:

@@ -110,3 +110,28 @@ def test_positions_and_names_of_the_same_parameters() -> None:
                         ((None, ("a", "d")), ((0,), ("a", "d"))), ((0, "d"), ((0,), ("d",))),
                         ((-1, None), ((-1,), ())), ((7, None), ((7,), ()))):
         assert arguments.infer_argnums_and_argnames(sig, *given) == both
+
+
+def test_placements_become_those_of_types() -> None:
+    """`canonicalize_sharding`, which libraries call as JAX does."""
+    from xfront.dropin.placements import canonicalize_sharding
+    from xfront.sharding import AxisType, NamedSharding, PartitionSpec, SingleDeviceSharding
+
+    mesh = xfront.make_mesh((1,), ("a",), axis_types=(AxisType.Explicit,))
+    placed = NamedSharding(mesh, PartitionSpec("a"))
+    typed = NamedSharding(mesh.abstract_mesh, PartitionSpec("a"))
+    assert typed.mesh._any_axis_explicit
+    assert canonicalize_sharding(None, "f") is None
+    assert canonicalize_sharding(xfront.typeof(jnp.ones(3)).sharding, "f") is None
+    assert canonicalize_sharding(placed, "f") == typed
+    with pytest.raises(ValueError, match="no mesh is set"):
+        canonicalize_sharding(PartitionSpec("a"), "f")
+    with pytest.raises(TypeError, match="only supports"):
+        canonicalize_sharding(SingleDeviceSharding(xfront.devices()[0]), "f")
+    other = xfront.make_mesh((1,), ("b",), axis_types=(AxisType.Explicit,))
+    with xfront.set_mesh(mesh):
+        assert canonicalize_sharding(PartitionSpec("a"), "f") == typed
+        on_b = NamedSharding(other, PartitionSpec())
+        with pytest.raises(ValueError, match="mesh that is set"):
+            canonicalize_sharding(on_b, "f")
+        assert canonicalize_sharding(on_b, "f", False).mesh == other.abstract_mesh

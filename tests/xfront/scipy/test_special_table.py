@@ -209,6 +209,43 @@ def test_bessel_jn():
         special.bessel_jn(1j, v=1)
 
 
+@pytest.mark.parametrize("highest", [0, 1, 2, 7, 40])
+def test_lpmn(highest):
+    """Against SciPy, at the poles too; the slope of order 1 is infinite there."""
+    z = np.array([-1, -0.7, 0, 0.3, 0.999, 1], np.float32)
+    with np.errstate(all="ignore"):
+        want = sp.assoc_legendre_p_all(highest, highest, z.astype(float), branch_cut=2, diff_n=1)
+        unit = sp.sph_legendre_p_all(highest, highest, np.arccos(z.astype(float)))[0]
+    value, slope = (w[:, :highest + 1].swapaxes(0, 1) for w in want)
+    with jax.enable_x64(True):
+        got, moved = special.lpmn(highest, highest, z.astype(float))
+        np.testing.assert_allclose(got, value, rtol=1e-10, atol=1e-10)
+        inside = slice(1, -1)
+        np.testing.assert_allclose(moved[..., inside], slope[..., inside], rtol=1e-9, atol=1e-9)
+    if highest > 1:
+        assert list(special.lpmn(2, 2, z)[1][:, 2, -1]) == [3, np.inf, -6]
+    got = special.lpmn_values(highest, highest, z, True)
+    assert got.dtype == np.float32 and got.shape == (highest + 1, highest + 1, 6)
+    np.testing.assert_allclose(got, unit[:, :highest + 1].swapaxes(0, 1), atol=2e-5)
+
+
+def test_lpmn_under_transformations_and_refusals():
+    z = np.array([0.3, -0.7], np.float32)
+    f = lambda z: special.lpmn_values(3, 3, z, False)
+    np.testing.assert_allclose(jax.jvp(f, (z,), (np.ones_like(z),))[1],
+                               special.lpmn(3, 3, z)[1], rtol=1e-5)
+    slopes = jax.jit(jax.jacrev(lambda z: special.lpmn_values(3, 3, z, True)))(z)
+    np.testing.assert_allclose(slopes, jax.jacfwd(lambda z: special.lpmn_values(3, 3, z, True))(z),
+                               rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(jax.vmap(f)(z[:, None])[:, :, :, 0], np.moveaxis(f(z), 2, 0))
+    assert special.lpmn_values(2, 2, z[:0], True).shape == (3, 3, 0)
+    for error, args in ((NotImplementedError, (2, 3, z)), (TypeError, (2, 2, z.astype(int))),
+                        (TypeError, (2, 2, z.astype(np.float16))), (ValueError, (2, 2, z[0])),
+                        (ValueError, (-1, -1, z))):
+        with pytest.raises(error, match="lpmn"):
+            special.lpmn(*args)
+
+
 def test_sph_harm_y():
     n, m = (v.ravel() for v in np.meshgrid(np.arange(6), np.arange(-6, 7)))
     theta, phi = np.float32(1.1), np.linspace(0, 6, n.size).astype(np.float32)

@@ -241,3 +241,21 @@ def test_negative_numbers_count_from_the_arguments_that_are_given():
 def test_names_that_no_argument_has(fun, names):
     with pytest.raises(ValueError, match="takes no argument called"):
         jax.jit(fun, static_argnames=names)
+
+
+def test_a_struct_stands_for_an_argument_that_is_not_read() -> None:
+    """Its shape and dtype may be asked for, in every transformation; its elements may not."""
+    s = jax.ShapeDtypeStruct((3,), np.float32)
+    f = jax.jit(lambda s, x: x * s["a"].shape[0])
+    assert [f({"a": s}, 1.0), f({"a": s}, 2.0)] == [3.0, 6.0]
+    assert f({"a": jnp.ones(3)}, 1.0) == 3.0 and f({"a": jax.ShapeDtypeStruct((2,), int)}, 1) == 2
+    assert jax.jit(lambda x: f({"a": s}, x))(1.0) == 3.0
+    assert jax.grad(lambda x: f({"a": s}, x))(1.0) == 3.0
+    assert list(jax.vmap(lambda x: f({"a": s}, x))(jnp.ones(2))) == [3.0, 3.0]
+    for g in (lambda s, x: x + s, lambda s, x: (s, x)):
+        with pytest.raises(TypeError, match="at path s"):
+            jax.jit(g)(s, 1.0)
+    with pytest.raises(TypeError, match="at path s"):
+        jax.jit(lambda s, x: x, keep_unused=True)(s, 1.0)
+    with pytest.raises(TypeError, match="at path s"):
+        jax.jit(lambda x: jax.jit(lambda s, x: x + s)(s, x))(1.0)

@@ -23,6 +23,7 @@ _FAMILIES = {
     "harmonics": "sph_harm_y",
     "hypergeometric": "hyp1f1 hyp2f1",
     "integrals": "dawsn exp1 expi expn fresnel owens_t sici spence",
+    "legendre": "lpmn lpmn_values",
     "shares": "log_softmax softmax",
     "normal": "erf erfc erfinv expit log_ndtr logit ndtr ndtri",
 }
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .harmonics import *
     from .hypergeometric import *
     from .integrals import *
+    from .legendre import *
     from .normal import *
     from .shares import *
 else:
