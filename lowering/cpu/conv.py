@@ -92,7 +92,7 @@ def _few_products(op: Op) -> bool:
                and s.depth <= 4 and s.width <= (16 if max(a["strides"]) == 1 else 8)
                and max(a["lhs_dilation"]) == 1)
     least = LEAST * s.depth ** 2 * (4 if s.groups == 1 < s.width else 1)
-    return few and s.products <= 72 and s.result.size * s.products >= least
+    return few and 0 < s.products <= 72 and s.result.size * s.products >= least
 
 
 # Few products per element: the plain rule gathers them for a product of matrices, which is too

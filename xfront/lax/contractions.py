@@ -17,7 +17,7 @@ from xfront_ir import ops
 from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, convert, promoted_dtype
+from ..arrays.operands import array_like, convert, index_of, promoted_dtype
 from ..arrays.operands import operand as tracer
 from ..dimension_numbers import ConvDimensionNumbers
 from ..tracing.trace import emit
@@ -256,7 +256,8 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
       feature_group_count, batch_group_count: the number of groups into which the features or the
         batch are divided.
       precision, preferred_element_type: as in `dot_general`.
-    Raises: TypeError where dtypes differ or the numbers do not match the shapes.
+    Raises: TypeError where dtypes differ or the dimension numbers do not match the shapes;
+      ValueError where features or groups do not.
 
     >>> lax.conv_general_dilated(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (1,), "VALID")
     Array([[[2., 2.]]], dtype=float32)
@@ -290,6 +291,7 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
                         f"axes, got {strides}")
     if any(s < 1 for s in strides):
         raise TypeError(f"{name}: window_strides must be positive, got {strides}")
+    features, batches = _groups(x.shape, k.shape, numbers, feature_group_count, batch_group_count)
     if isinstance(padding, str):
         held = tuple([_dilated(x.shape[d], by) for d, by in zip(lhs_spec[2:], of_x, strict=True)])
         window = tuple([_dilated(k.shape[d], by) for d, by in zip(rhs_spec[2:], of_k, strict=True)])
@@ -299,10 +301,30 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
     pads = tuple([ints("padding", p) for p in padding])
     made = emit(ops.conv_general_dilated, x, k, lhs_spec=lhs_spec, rhs_spec=rhs_spec,
                 out_spec=out_spec, strides=strides, padding=pads, lhs_dilation=of_x,
-                rhs_dilation=of_k, feature_groups=int(feature_group_count),
-                batch_groups=int(batch_group_count), precision=conv_precision(precision),
-                preferred=preferred)
+                rhs_dilation=of_k, feature_groups=features, batch_groups=batches,
+                precision=conv_precision(precision), preferred=preferred)
     return weakly(made, x.weak and k.weak and preferred is None)
+
+
+def _groups(x: Sequence[int], k: Sequence[int], numbers: ConvDimensionNumbers, features: Any,
+            batches: Any) -> tuple[int, int]:
+    """The numbers of groups of a convolution of these shapes. Raises: TypeError where one is no
+    integer; ValueError where it does not divide the shapes, or the features do not fit."""
+    features = index_of(features, "feature_group_count")
+    batches = index_of(batches, "batch_group_count")
+    if min(features, batches) < 1 or min(features, batches) > 1:
+        raise ValueError("conv_general_dilated: feature_group_count and batch_group_count must be "
+                         f"positive, and one of them 1, got {features} and {batches}")
+    batch, inputs = (x[d] for d in numbers.lhs_spec[:2])
+    outputs, depth = (k[d] for d in numbers.rhs_spec[:2])
+    if inputs != features * depth:
+        raise ValueError(f"conv_general_dilated: {inputs} features of the input (axis "
+                         f"{numbers.lhs_spec[1]} of {tuple(x)}) do not fit {features} groups of "
+                         f"{depth} of the filter (axis {numbers.rhs_spec[1]} of {tuple(k)})")
+    if outputs % max(features, batches) or batches > 1 and batch % batches:
+        raise ValueError(f"conv_general_dilated: {max(features, batches)} groups do not divide the "
+                         f"batch of {batch} and the {outputs} output features")
+    return features, batches
 
 
 def _pairs(name: str, padding: Any) -> Any:

@@ -141,3 +141,19 @@ def test_floats_summed_for_an_integer_are_summed_as_floats() -> None:
 def test_batches_of_map_have_elements(size: int) -> None:
     with pytest.raises(ValueError, match="batch_size must be a positive integer"):
         lax.map(jnp.sin, jnp.ones(3), batch_size=size)
+
+
+def test_features_and_groups_of_convolutions_fit():
+    x, k = jnp.ones((2, 4, 8, 8)), jnp.ones((6, 4, 3, 3))
+    for wrong in ({"feature_group_count": 2}, {"feature_group_count": 0}, {"batch_group_count": 4},
+                  {"batch_group_count": -1}, {"dimension_numbers": ("NHWC", "OIHW", "NHWC")},
+                  {"feature_group_count": 2, "batch_group_count": 2}):
+        with pytest.raises(ValueError, match="groups|group_count"):
+            lax.conv_general_dilated(x, k, (1, 1), "SAME", **wrong)
+    with pytest.raises(TypeError, match="must be an integer"):
+        lax.conv_general_dilated(x, k, (1, 1), "SAME", feature_group_count=1.5)
+
+
+def test_convolutions_of_no_features_are_zero():
+    made = lax.conv(jnp.ones((1, 0, 8, 8)), jnp.ones((3, 0, 3, 3)), (1, 1), "SAME")
+    assert made.shape == (1, 3, 8, 8) and not made.any()
