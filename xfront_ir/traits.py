@@ -68,6 +68,9 @@ CHOOSES = Trait("chooses")
 BRANCHES = Trait("branches")
 """The op's kernel decides for each element which operand or place it comes from."""
 
+CONTRACTS = Trait("contracts")
+"""The op sums products of elements of its two operands."""
+
 
 def mark(traits: Iterable[Trait], *definitions: OpDef) -> None:
     """Enter traits on definitions; the file that defines the ops calls it."""

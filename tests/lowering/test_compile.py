@@ -46,6 +46,11 @@ def test_efforts(func, sine) -> None:
     assert dict(compile.effort_options("eager", sine, "cpu"))[level] == 0
     assert dict(compile.effort_options("eager", large, "cpu"))[level] == 1
     assert dict(compile.effort_options("fast", large, "cpu"))[level] == 0
+    for shape, expected in (((3, 2), 1), ((3,), 0)):      # of matrices; of a matrix and a vector
+        product = func([tensor((2, 3), dtypes.f32), tensor(shape, dtypes.f32)],
+                       lambda b, x, y: [b.emit(ops.dot_general, x, y, contract=((1,), (0,)),
+                                               batch=((), ()))])
+        assert dict(compile.effort_options("eager", product, "cpu"))[level] == expected
     padded = func([tensor((3,), dtypes.f32)], lambda b, x: [b.emit(
         ops.pad, x, b.full(tensor((), dtypes.f32), 0.0), low=(1,), high=(0,), interior=(0,))])
     inside = func([tensor((3,), dtypes.f32)],

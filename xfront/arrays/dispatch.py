@@ -55,9 +55,24 @@ class FrozenFloat(float):
         return hash(self.hex())
 
 
+class FrozenTuple(tuple):
+    """A static tuple with bools in it, which is equal to none that has numbers there."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return (type(other) is FrozenTuple and tuple.__eq__(self, other)
+                and [*map(type, self)] == [*map(type, other)])
+
+    __hash__ = tuple.__hash__
+
+
 def plain(x: Any) -> Any:
     """A static argument in the form that bodies take."""
-    return float(x) if type(x) is FrozenFloat else x
+    kind = type(x)
+    if kind is FrozenTuple:
+        return tuple(map(plain, x))
+    return float(x) if kind is FrozenFloat else x
 
 
 def canonical(x: Any) -> Any:
@@ -68,7 +83,9 @@ def canonical(x: Any) -> Any:
     if kind in _HASHABLE:
         return x
     if kind in (list, tuple):
-        return tuple([canonical(i) for i in x])
+        made = tuple([canonical(i) for i in x])
+        has_bools = any([type(i) is bool or type(i) is FrozenTuple for i in made])
+        return FrozenTuple(made) if has_bools else made
     if isinstance(x, np.generic):
         return canonical(x.item())
     if isinstance(x, np.ndarray):
@@ -311,54 +328,45 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...], members: bool =
     places = dict(zip(names, range(len(names)), strict=True))
     static_indices = tuple([places[s] for s in static])
     dynamic_indices = tuple([i for i in places.values() if i not in static_indices])
-    n_all, n_positional = len(names), body.__code__.co_argcount
     name = body.__name__.lstrip("_")             # users call a wrapper without the underscore
-    call_body = positional(body, names, n_positional)
+    call_body = positional(body, names, body.__code__.co_argcount)
     front: Front | None = None
-    by_statics: dict[Any, Any] = {}
-    static_names = frozenset(static)
-    n_arrays, n_written = _leading(names, static_names)
+    direct = Direct(body, call_body, names, defaults, static)
+    most, n_written = direct.most, direct.n_written
+    is_tellable = "out_sharding" in places
     templates = Templates()
 
     def public(*args: Any, **kwargs: Any) -> Any:
         nonlocal front
         try:
+            if not kwargs and args and type(args[0]) is ArrayImpl and state.current is None:
+                if len(args) == 1:                   # most calls are of one or two arrays alone
+                    if direct.one is not None:
+                        return direct.one(args[0])
+                elif len(args) == 2 and direct.two is not None and type(args[1]) in _ARRAYS:
+                    return direct.two(args[0], args[1])
             if members and args:
                 args = (members_of(args[0]), *args[1:])
-            if kwargs and kwargs.get("out_sharding") is not None and (
+            if is_tellable and kwargs and kwargs.get("out_sharding") is not None and (
                     made := _told(name, public, args, kwargs)):
                 return made[0]
-            if args and type(args[0]) is Tracer:     # Python itself fills in the arguments
+            kind = type(args[0]) if args else None
+            if kind is Tracer:                       # Python itself fills in the arguments
                 made = templates.call(args[0].home, body, args, kwargs)
                 return record_deepest(body, args, kwargs) if made is NO_TEMPLATE else made
-            written = None                           # arguments besides one or two arrays
-            if n_arrays <= len(args) <= n_written and type(args[0]) is ArrayImpl and (
-                    n_arrays == 1 or type(args[1]) is ArrayImpl) and (
-                    not kwargs or static_names.issuperset(kwargs)) and state.current is None:
-                written = _written(args[n_arrays:], kwargs)
-                try:
-                    found = by_statics.get(written)
-                except TypeError:                    # a list has no hash
-                    found = written = None
+            n = len(args)
+            if kind in _ARRAYS and n <= n_written and state.current is None and (
+                    n == 1 or _ARRAYS.issuperset(map(type, args[1:most]))):
+                found = direct.find(args, kwargs)
                 if found is not None:
-                    return found(*args[:n_arrays])
-            full = list(args) if len(args) == n_all and not kwargs else completed(
-                body, places, defaults, n_positional, args, kwargs)
+                    return found(*args[:most])
+            full = direct.complete(args, kwargs)
             target = deepest([full[i] for i in dynamic_indices], state.current) or deepest(
                 full if static_indices else (), None)    # a traced size or axis is refused there
             if target is not None:
                 return record_by(templates, target, call_body, full)
             for i in static_indices:
-                x = full[i]
-                if type(x) not in _PLAIN:
-                    full[i] = canonical(x)
-            if written is not None and all(
-                    [type(x) in _SIMPLE for x in (*args[n_arrays:], *kwargs.values())]):
-                if len(by_statics) == MOST_OF_ONE:
-                    by_statics.clear()
-                made = by_statics[written] = _front_of(
-                    call_body, name, full[n_arrays:], names[:n_arrays])
-                return made(*args[:n_arrays])
+                full[i] = canonical(full[i])
             if front is None:
                 front = Front(call_body, name, static_indices, names)
             return front.compiled(*full)
@@ -420,6 +428,9 @@ of their own, which need not compare them."""
 
 _SIMPLE = frozenset((int, bool, str, type(None), type))
 
+_ARRAYS = frozenset((ArrayImpl, KeyArray, np.ndarray, int, float, complex, bool))
+"""Types of arguments at the front that C++ takes as they are."""
+
 
 def completed(body: Callable[..., Any], places: dict[str, int], defaults: tuple, n_positional: int,
               args: tuple, kwargs: dict[str, Any]) -> list[Any]:
@@ -438,40 +449,95 @@ def completed(body: Callable[..., Any], places: dict[str, int], defaults: tuple,
     return full
 
 
-def _leading(names: list[str], static: frozenset[str]) -> tuple[int, int]:
-    """The number of arrays at the front, if these are one or two and statics follow, and the number
-    of parameters before the next array; (1, 0) elsewhere."""
+class Direct:
+    """The C++ functions for calls of one public function with arrays at the front: one for each way
+    to give the other arguments, which it has as they are. So C++ need not compare them, and
+    defaults that are numbers are literals of the program."""
+
+    __slots__ = ("call_body", "complete", "most", "n_written", "name", "names", "one", "static",
+                 "table", "two")
+
+    def __init__(self, body: Callable[..., Any], call_body: Callable[..., Any], names: list[str],
+                 defaults: tuple, static: tuple[str, ...]) -> None:
+        n_positional = body.__code__.co_argcount  # type: ignore[attr-defined]
+        self.call_body, self.names, self.static = call_body, names, frozenset(static)
+        self.name = body.__name__.lstrip("_")
+        self.complete = functools.partial(
+            completed, body, dict(zip(names, range(len(names)), strict=True)), defaults,
+            n_positional)
+        self.most, self.n_written = _leading(names[:n_positional], self.static)
+        self.table: dict[Any, Any] = {}          # for tuples, a table by the types inside
+        self.one: Any = None                     # what runs on one array alone, and on two
+        self.two: Any = None
+
+    def find(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The C++ function of the arrays at the front, at most `most`, for these other arguments;
+        None where one of them is not simple."""
+        most = self.most
+        key: Any = len(args)
+        if key > most:
+            key = most
+            for x in args[most:]:
+                key = key, x, type(x)            # 1 and True differ
+        for k, x in kwargs.items():
+            key = key, k, x, type(x)
+        try:
+            found = self.table.get(key)
+        except TypeError:                        # a list has no hash
+            return None
+        return self.make(key, args, kwargs) if found is None or type(found) is dict else found
+
+    def make(self, key: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """As `find`, where the table does not know the key, or has a table for it."""
+        kinds = _kinds((*args[self.most:], *kwargs.values()))
+        if kinds is None or not self.static.issuperset(kwargs):
+            return None
+        found = self.table.get(key, {}).get(kinds)
+        if found is not None:
+            return found
+        if len(self.table) == MOST_OF_ONE:
+            self.table.clear()
+        arrays = min(len(args), self.most)
+        made = self.front(self.complete(args, kwargs)[arrays:], self.names[:arrays])
+        if any([type(k) is tuple for k in kinds]):
+            self.table.setdefault(key, {})[kinds] = made
+        else:
+            self.table[key] = made
+        if key == 1:
+            self.one = made
+        elif key == 2:
+            self.two = made
+        return made
+
+    def front(self, others: list[Any], arrays: list[str]) -> Any:
+        """A C++ function of arrays with these names, and the other arguments fixed."""
+        body = self.call_body
+
+        def of_arrays(*args: Any) -> Any:
+            return body(*args, *others)
+
+        return Front(of_arrays, self.name, (), arrays).compiled
+
+
+def _leading(names: Sequence[str], static: frozenset[str]) -> tuple[int, int]:
+    """Of positional parameters, the number of arrays at the front, and the number of parameters
+    before the next array; (0, 0) where the first one is static."""
     kinds = [n in static for n in names]
-    n_arrays = kinds.index(True) if True in kinds else 0
-    if n_arrays not in (1, 2):
-        return 1, 0
+    n_arrays = kinds.index(True) if True in kinds else len(kinds)
     behind = kinds[n_arrays:]
-    return n_arrays, n_arrays + (behind.index(False) if False in behind else len(behind))
+    n_statics = behind.index(False) if False in behind else len(behind)
+    return (n_arrays, n_arrays + n_statics) if n_arrays else (0, 0)
 
 
-def _front_of(body: Callable[..., Any], name: str, statics: list[Any], arrays: list[str]) -> Any:
-    """The C++ function of a body's first one or two arguments, with the other arguments fixed."""
-    def one(x: Any) -> Any:
-        return body(x, *statics)
-
-    def two(x: Any, y: Any) -> Any:
-        return body(x, y, *statics)
-
-    return Front(one if len(arrays) == 1 else two, name, (), arrays).compiled
-
-
-def _written(given: tuple, kwargs: dict[str, Any]) -> tuple:
-    """The static arguments of a call with their types, so that 1 and True differ."""
-    if not kwargs:
-        return (*given, *map(type, given)) if given else given
-    values = kwargs.values()
-    if not given:
-        return (*kwargs, *values, *map(type, values))
-    return (*given, *map(type, given), *kwargs, *values, *map(type, values))
+def _kinds(statics: tuple) -> tuple | None:
+    """The types of static arguments and of those inside tuples, or None where some have others than
+    the simple ones."""
+    kinds = tuple([tuple(map(type, x)) if type(x) is tuple else type(x) for x in statics])
+    simple = [_SIMPLE.issuperset(k) if type(k) is tuple else k in _SIMPLE for k in kinds]
+    return kinds if all(simple) else None
 
 
 MISSING = inspect.Parameter.empty
-_PLAIN = frozenset((int, bool, str, type(None)))
 
 
 def call_signature(body: Callable[..., Any]) -> tuple[list[str], tuple]:

@@ -21,7 +21,7 @@ from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 from .constraint import checked, resharded
 from .context import as_sharding, get_abstract_mesh, use_abstract_mesh
-from .mesh import AxisType
+from .mesh import AbstractMesh, AxisType, Mesh
 from .partition_spec import PartitionSpec, axes_of
 from .told import in_a_trace
 
@@ -38,7 +38,8 @@ def reshard(xs: T, out_shardings: Any) -> T:
         of these. The axes that they name are explicit.
     Raises: IndivisibleError where a dimension does not divide; RuntimeError for a spec where no
       mesh is in context; TypeError for anything else than a Sharding or a spec; ValueError where
-      `out_shardings` is not a tree prefix of `xs`, or names an axis that is not explicit.
+      `out_shardings` is not a tree prefix of `xs`, or names an axis that is not explicit, and
+      outside of programs for an abstract mesh of another size than the mesh in context.
 
     >>> mesh = xfront.make_mesh((1,), ("rows",))
     >>> x = xfront.reshard(jnp.arange(4), xfront.NamedSharding(mesh, xfront.P("rows")))
@@ -66,11 +67,28 @@ def _refuse_types(sharding: Any) -> None:
             "program, or device_put outside")
 
 
+def _on_devices(sharding: Any) -> Any:
+    """A sharding on an abstract mesh as one on the devices of the mesh in context, in their order.
+
+    Raises: ValueError where no mesh of as many devices is in context.
+    """
+    mesh = getattr(sharding, "mesh", None)
+    if type(mesh) is not AbstractMesh:
+        return sharding
+    found = binding.mesh_state.value
+    devices = None if found is None or found[0] is None else found[0].devices
+    if devices is None or devices.size != mesh.size:
+        raise ValueError(f"reshard: {sharding} has an abstract mesh, and so no devices; enter "
+                         f"`with xfront.set_mesh(mesh)` with a mesh of {mesh.size} devices")
+    own = Mesh(devices.reshape(mesh.axis_sizes), mesh.axis_names, axis_types=mesh.axis_types)
+    return binding.NamedSharding(own, sharding.spec, memory_kind=sharding.memory_kind)
+
+
 def _resharded(x: Any, sharding: Any) -> Any:
     _refuse_types(sharding)
     if type(x) is not Tracer and state.current is None:
         if not binding.holds_terms(getattr(x, "sharding", None)):
-            return device_put(x, sharding)
+            return device_put(x, _on_devices(sharding))
         return in_a_trace("reshard", lambda args, _: resharded(*args), (checked(x), sharding), {})
     if type(sharding) is not binding.SingleDeviceSharding:
         return resharded(x if type(x) is Tracer else checked(x), sharding)

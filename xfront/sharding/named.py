@@ -79,7 +79,10 @@ binding.set_check_pspec(_check)
 # --- methods of all shardings on several devices ---------------------------------------------
 
 def _devices(s: Any) -> Any:
-    found = s._internal_device_list
+    try:
+        found = s._internal_device_list
+    except binding.JaxRuntimeError:              # of an abstract mesh
+        found = None
     if found is None:
         raise ValueError(f"{s} has an abstract mesh, so it has no devices")
     return found

@@ -18,6 +18,7 @@ from ..errors import IRTypeError
 from ..opdef import DTYPE, INTS, LINEAR, TREE, define, lookup, optional
 from ..sharding import Sharding, Spec
 from ..spreading import SUMS, Dims, met, refuse, spreads
+from ..traits import CONTRACTS, mark
 from ..types import TensorType, tensor
 from .families import becomes
 from .shape import transpose
@@ -262,3 +263,4 @@ def _whole_along(t: TensorType, axes: Ints) -> TensorType:
 
 spreads(spread_products, dot_general)
 SUMS[dot_general] = summed_products
+mark({CONTRACTS}, dot_general)

@@ -365,6 +365,17 @@ def check_reshard_and_axes_of_other_types() -> None:
     raises(IndivisibleError, ["size is 6"], lambda: xfront.reshard(
         grid(6), NamedSharding(made, P("x"))))
     raises(RuntimeError, ["mesh in context"], lambda: xfront.reshard(a, P("x")))
+    for shape in ((4, 2), (2, 4)):               # an abstract mesh over the devices in context
+        mesh = AbstractMesh(shape, ("x", "y"), (AxisType.Explicit,) * 2)
+        abstract = NamedSharding(mesh, P("y"))
+        for asked in (lambda s=abstract: xfront.reshard(a, s),
+                      lambda s=abstract: xfront.device_put(a, s)):
+            raises(ValueError, ["abstract mesh", "no devices"], asked)
+        with set_mesh(made):
+            placed = xfront.reshard(a, abstract)
+        expect(placed, P("y"), a)
+        assert placed.sharding.mesh.axis_sizes == shape
+        assert placed.sharding.mesh.devices.tolist() == made.devices.reshape(shape).tolist()
     for run in (lambda f: f, xfront.jit):        # axes that are not explicit
         raises(ValueError, ["cannot contain", "axis name: x of type: AxisType.Auto"],
                lambda run=run: run(lambda a: xfront.reshard(a, on(None, "x")))(a))
