@@ -87,6 +87,7 @@ CALLS: dict[str, tuple[Any, tuple, dict[str, Any]]] = {
     "numpy.ravel_multi_index": (None, ((I, I), (3, 3)), {}),
     "linalg.eigh_tridiagonal": (None, (V, V[1:]), {}),
     "linalg.hadamard": (None, (4,), {}),
+    "special.bessel_jn": (None, (V,), {"v": 2}),
     "special.sph_harm_y": (None, (2, 1, V, V), {}),
     "special.lpmn": (None, (2, 2, V), {}), "special.lpmn_values": (None, (2, 2, V, True), {}),
     "ndimage.map_coordinates": (None, (V, (V,), 1), {}),
