@@ -8,6 +8,7 @@ import pytest
 
 import xfront
 import xfront.numpy as jnp
+from lowering import compat
 from lowering.cpu import vectors
 from tests.lowering.cpu.against_plain import named
 from xfront_ir import ops
@@ -53,16 +54,21 @@ def test_numbers_are_those_with_the_pass(dtype) -> None:
                     for *shapes, _ in PRODUCTS for shape in shapes]
 
         def run(*operands):
-            made = [jnp.einsum(text, *operands[2 * i:2 * i + 2])
+            return [jnp.einsum(text, *operands[2 * i:2 * i + 2])
                     for i, (*_, text) in enumerate(PRODUCTS)]
-            return *made, xfront.lax.scan(
-                lambda total, row: (total + operands[0] @ row, None), made[0],
-                jnp.stack([operands[1]] * 3))[0]
 
         got = xfront.jit(run)(*operands)
         want = xfront.jit(run, compiler_options={"xla_disable_hlo_passes": ""})(*operands)
         for one, other in zip(got, want, strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+def test_loops_keep_the_pass_on_the_older_jaxlib() -> None:
+    def total(w, rows):
+        return xfront.lax.scan(lambda carry, row: (carry + w @ row, None), rows[0], rows)[0]
+
+    function = xfront.jit(total).trace(jnp.ones((4, 4)), jnp.ones((3, 4))).ir
+    assert bool(vectors.options(function)) != compat.HAS_FUSION_EMITTER_OPTION
 
 
 def test_no_kernel_copies_a_vector() -> None:
