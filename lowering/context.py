@@ -346,10 +346,10 @@ class RuleContext:
             self._fill(made, regions, arg_types, terminator)
         return made.result if len(types) == 1 else list(made.results)
 
-    def copied(self, key: Any, operands: Sequence[Any]) -> Any:
+    def copied(self, key: Any, operands: Sequence[Any], **attrs: Any) -> Any:
         """The value of a copy of the op that was `kept` under `key` in this block, with `operands`
-        as its first ones; None where none was kept. Copying regions is cheaper than filling them.
-        """
+        as its first ones and these attributes of its own; None where none was kept. Copying regions
+        is cheaper than filling them."""
         model = self._models.get((self.ip, key))
         if model is None:
             return None
@@ -357,6 +357,8 @@ class RuleContext:
         made.location = self.loc
         for i, v in enumerate(operands):
             made.operands[i] = v
+        for name, value in attrs.items():
+            made.attributes[name] = value
         return made.result
 
     def kept(self, key: Any, value: Any) -> Any:

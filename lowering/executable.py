@@ -26,6 +26,11 @@ Callbacks = Mapping[int, Callable[..., Any]] | Sequence[Callable[..., Any]]
 """Host functions by slot."""
 
 
+_EXCHANGES = ("all-reduce", "all-gather", "all-to-all", "reduce-scatter", "collective-", "send(",
+              "recv(")
+"""What the text of a program has in it whose devices exchange values."""
+
+
 class Executable:
     """A compiled program without host calls.
 
@@ -64,6 +69,11 @@ class Executable:
     def hlo_text(self) -> str:
         """The text of the HLO that runs, after all of XLA's optimisation."""
         return compat.optimized_hlo(self.loaded)
+
+    def exchanges(self) -> bool:
+        """Whether its parts on several devices wait for one another, or for the host."""
+        text = "" if self.has_callbacks else self.hlo_text()
+        return self.has_callbacks or any([name in text for name in _EXCHANGES])
 
     def serialize(self) -> bytes:
         """The executable as bytes; `lowering.deserialize` loads it on a device of the same kind.

@@ -55,8 +55,12 @@ def _rows(mesh: MeshAxes, axes: tuple[str, ...], sizes: tuple[int, ...],
 
 def _together(ctx: RuleContext, op: Op, groups: np.ndarray) -> dict[str, Any]:
     """The attributes of a collective op over these groups of devices."""
+    return {**_groups_of(ctx, groups), **_channel(ctx)}
+
+
+def _groups_of(ctx: RuleContext, groups: np.ndarray) -> dict[str, Any]:
     make: Any = ctx.ir.DenseElementsAttr.get
-    return {"replica_groups": make(groups), **_channel(ctx)}
+    return {"replica_groups": make(groups)}
 
 
 def _channel(ctx: RuleContext) -> dict[str, Any]:
@@ -85,9 +89,15 @@ def _all_reduce(kind: str) -> Any:
 def _reduced(ctx: RuleContext, op: Op, x: Any, kind: str, groups: np.ndarray) -> Any:
     if groups.shape[1] == 1:
         return x
-    fill, args = _combiner(ctx, op, kind)
-    return ctx.create("stablehlo.all_reduce", [x], op.results, (fill,), args,
-                      **_together(ctx, op, groups), use_global_device_ids=ctx.unit)
+    key = (kind, op.operands[0].type, groups.tobytes(), groups.shape)
+    channel = _channel(ctx)
+    found = ctx.copied(key, [x], **channel)
+    if found is None:
+        fill, args = _combiner(ctx, op, kind)
+        found = ctx.kept(key, ctx.create(
+            "stablehlo.all_reduce", [x], op.results, (fill,), args, **_groups_of(ctx, groups),
+            **channel, use_global_device_ids=ctx.unit))
+    return found
 
 
 def all_reduced(ctx: RuleContext, op: Op, x: Any, axes: Any, sizes: Any) -> Any:

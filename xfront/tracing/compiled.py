@@ -155,7 +155,7 @@ class SpreadProgram(Compiled):
                          place.results(executable, out_types))
         self.handlers = [self.handlers[True]] * 2     # results are always committed
         self.host_free &= place.is_of_one_process     # else C++ raises errors without names
-        self.paced = pacing.begin(executable.devices)
+        self.paced = pacing.begin(executable)
         self.takes_turns = launching.needs_turn(executable.devices)
 
     @property

@@ -590,6 +590,17 @@ def check_many_programs_without_waiting_do_not_deadlock() -> None:
     assert np.isfinite(np.asarray(x)).all()
 
 
+def check_many_programs_that_wait_for_one_exchange_do_not_deadlock() -> None:
+    step = xfront.jit(mapped(lambda a: a + lax.psum(a, "x") / 1e3, P("x"), P("x")))
+    add = xfront.jit(lambda a: a + 1)
+    x = put(np.ones((1024, 512), np.float32), "x")
+    for _ in range(5):
+        x = step(x)
+        for _ in range(100):
+            x = add(x)
+    assert np.isfinite(np.asarray(x)).all()
+
+
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
           if name.startswith("check_")}
 
