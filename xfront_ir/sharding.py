@@ -133,12 +133,14 @@ class Spec(_Data):
 
     `dims` has one tuple of axes for each dimension; `open` lists the dimensions that the compiler
     may divide further. Over axes in `unreduced` the devices hold terms of a sum. Over axes in
-    `reduced` the value is whole, and its cotangent is held as terms of a sum.
+    `reduced` the value is whole, and its cotangent is held as terms of a sum. `axes` are those that
+    divide dimensions, in the order of the dimensions.
     """
 
-    __slots__ = ("dims", "open", "reduced", "unreduced")
+    __slots__ = ("axes", "dims", "open", "reduced", "unreduced")
 
     dims: tuple[tuple[str, ...], ...]
+    axes: tuple[str, ...]
     open: tuple[int, ...]
     unreduced: tuple[str, ...]
     reduced: tuple[str, ...]
@@ -147,6 +149,7 @@ class Spec(_Data):
                  unreduced: Iterable[str] = (), reduced: Iterable[str] = ()) -> None:
         """Raises: IRValueError where an axis occurs twice, or a dimension does not exist."""
         self.dims = tuple([tuple(d) for d in dims])
+        self.axes = tuple([name for d in self.dims for name in d])
         self.open = tuple(sorted({*open}))
         self.unreduced, self.reduced = tuple(sorted({*unreduced})), tuple(sorted({*reduced}))
         used = [*self.axes, *self.unreduced, *self.reduced]
@@ -172,11 +175,6 @@ class Spec(_Data):
     def ndim(self) -> int:
         """Dimensions of the value."""
         return len(self.dims)
-
-    @property
-    def axes(self) -> tuple[str, ...]:
-        """The axes that divide dimensions, in the order of the dimensions."""
-        return tuple([name for d in self.dims for name in d])
 
     @property
     def is_replicated(self) -> bool:

@@ -21,16 +21,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..analysis import axis_names
-from ..builder import Builder
+from ..builder import Builder, SplitBuilder
 from ..core import Function, Op, Value, forced
 from ..errors import IRTypeError, IRValueError
 from ..opdef import BODY, BOOL, LINEAR, MESH, NAMES, SPECS, define, lookup
 from ..passes.bodies import (
     Flags,
+    Linearized,
     divide,
     is_effectful,
     join,
     jvp,
+    linearize,
     remembered,
     select,
     strong_body,
@@ -45,7 +47,6 @@ from ..types import TensorType, plain
 from .shape import reshape
 
 if TYPE_CHECKING:
-    from ..builder import SplitBuilder
     from ..passes.varying import Varying
     from ..rules import (
         Attrs,
@@ -140,15 +141,22 @@ def _active(values: Sequence[Any]) -> Flags:
 # --- derivatives ----------------------------------------------------------------------------
 
 def _jvp(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
-    active = _active(tangents)
-    moved, out = jvp(forced(attrs["body"]), active)
+    active, body = _active(tangents), forced(attrs["body"])
     ins, outs = attrs["in_specs"], attrs["out_specs"]
-    made = b.emit(shard_map, *operands, *select(tangents, active),
-                  **_with(attrs, moved, (*ins, *select(ins, active)),
-                          (*outs, *select(outs, out))))
-    n = len(outs)
-    dots = iter(made[n:])
-    return made[:n], [next(dots) if a else None for a in out]
+    moving = select(tangents, active)
+    if isinstance(b, SplitBuilder) and b.tangents.isdisjoint(operands):
+        parts = linearize(body, active)
+        out = parts.active_out
+        results, found = _divided(b, attrs, parts, (operands, ins, outs),
+                                  (moving, select(ins, active), select(outs, out)))
+    else:
+        moved, out = jvp(body, active)
+        made = b.emit(shard_map, *operands, *moving,
+                      **_with(attrs, moved, (*ins, *select(ins, active)),
+                              (*outs, *select(outs, out))))
+        results, found = made[:len(outs)], made[len(outs):]
+    dots = iter(found)
+    return results, [next(dots) if a else None for a in out]
 
 
 def _split(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
@@ -156,6 +164,18 @@ def _split(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Va
     tangents, known = unzip(operands, linear)
     in_linear, in_known = unzip(attrs["in_specs"], linear)
     out_linear, out_known = unzip(attrs["out_specs"], parts.active_out)
+    returned, made = _divided(b, attrs, parts, (known, in_known, out_known),
+                              (tangents, in_linear, out_linear))
+    return join(parts.active_out, made, returned)
+
+
+def _divided(b: SplitBuilder, attrs: Attrs, parts: Linearized,
+             known: tuple[Sequence[Value], Specs, Specs],
+             moving: tuple[Sequence[Value], Specs, Specs]) -> tuple[Values, Values]:
+    """Emit a shard_map on each side, of operands with specs of operands and of results. Gives the
+    results of both."""
+    operands, in_known, out_known = known
+    tangents, in_linear, out_linear = moving
     n, manual = parts.n_out, attrs["axes"]
 
     def is_whole(i: int) -> bool:
@@ -169,8 +189,8 @@ def _split(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Va
     stacked = [replicated(v.type.ndim).insert(0, manual) for v in saved]
     returned: tuple[Value, ...] = ()
     if forward.returns or is_effectful(forward):
-        returned = b.emit(shard_map, *known,
-                                  **_with(attrs, forward, in_known, (*out_known, *stacked)))
+        returned = b.emit(shard_map, *operands,
+                          **_with(attrs, forward, in_known, (*out_known, *stacked)))
     read: list[Value] = []
     specs: list[Spec] = []
     flags: list[bool] = []
@@ -178,7 +198,7 @@ def _split(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Va
         if kind == "out" and not is_whole(i):
             kind, i = "residual", len(saved) - len(given) + given.index(i)
         flags.append(kind == "residual")
-        read.append(known[i] if kind == "param" else returned[i + (n if flags[-1] else 0)])
+        read.append(operands[i] if kind == "param" else returned[i + (n if flags[-1] else 0)])
         specs.append(in_known[i] if kind == "param" else stacked[i] if flags[-1] else out_known[i])
     made: tuple[Value, ...] = ()
     if parts.linear.returns:
@@ -186,7 +206,7 @@ def _split(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Va
                           lambda: _reading(parts.linear, flags))
         made = b.emit_linear(shard_map, *tangents, *read,
                              **_with(attrs, body, (*in_linear, *specs), out_linear))
-    return join(parts.active_out, made, returned[:n])
+    return returned[:n], made
 
 
 def _saving(forward: Function, n: int, saved: Sequence[Value]) -> Function:
