@@ -13,6 +13,7 @@ from ..arrays.keys import KeyArray
 from ..arrays.operands import is_array_like
 from ..tracing.programs import to_array
 from ..tracing.trace import emit, type_of
+from ..tracing.tracer import Tracer
 from .mesh import Mesh
 from .named import abstract_sharding, ir_sharding
 from .partition_spec import PartitionSpec, axes_of
@@ -28,9 +29,12 @@ def checked(x: Any) -> Any:
 
 
 def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
-    """Values, each constrained to its sharding unless that is None; `shardings` may be shorter."""
+    """Values, each constrained to its sharding unless that is None, or moved to the host's memory
+    where its sharding is there; `shardings` may be shorter."""
     padded = [*shardings, *[None] * (len(values) - len(shardings))]
-    return [x if s is None else resharded(x, s) if s.mesh.explicit_axes else constraint(x, s)
+    return [x if s is None else placed(x if type(x) is Tracer else checked(x), s)
+            if s.memory_kind == HOST else resharded(x, s) if s.mesh.explicit_axes
+            else constraint(x, s)
             for x, s in zip(values, padded, strict=True)]
 
 

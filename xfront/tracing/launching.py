@@ -97,12 +97,24 @@ def holding(function: Callable[..., Any], program: str, devices: Sequence[Any]
             return function(*arrays)
         before = _first.swap_local(_HELD)
         _holder.program = program
+        running = _running[threading.get_ident()] = program, threading.enumerate()
         try:
             return function(*arrays)
         finally:
+            if _running.get(threading.get_ident()) is running:
+                del _running[threading.get_ident()]
             _first.set_local(before)
 
     return host
+
+
+_running: dict[int, tuple[str, list[threading.Thread]]] = {}
+"""By thread: the program whose host function it runs, and the threads there were when that began.
+"""
+
+PATIENCE = 5.0
+"""For how many seconds a host function waits for other threads until it is taken to wait for one
+that it started, where that thread cannot go on before the host function returns."""
 
 
 def _is_of_runtime(thread: threading.Thread) -> bool:
@@ -111,11 +123,39 @@ def _is_of_runtime(thread: threading.Thread) -> bool:
 
 def refuse_held(program: str) -> None:
     """Raise a RuntimeError where a program on several devices would wait for ever for this thread,
-    which runs a host function."""
+    which runs a host function, or for one that waits for this thread."""
     if _first.value is _HELD:
-        holder = _holder.program
-        raise RuntimeError(
-            f"{program} runs on several devices, and was called in a host function (pure_callback, "
+        raise RuntimeError(_refusal(program, _holder.program, "was called in"))
+    if _running:
+        _let_end(program)
+
+
+def _let_end(program: str) -> None:
+    """Wait for the host functions that began before this thread did, as one of them may have
+    started it. Raises: RuntimeError where one waits for other threads for so long."""
+    me, since = threading.current_thread(), time.monotonic()
+    while True:
+        older = [(t, holder) for t, (holder, then) in [*_running.items()] if me not in then]
+        waiting = [holder for t, holder in older if _waits(t)]
+        now = time.monotonic()
+        if not waiting:
+            since = now
+        elif now - since > PATIENCE:
+            raise RuntimeError(_refusal(program, waiting[0],
+                                        "was called in a thread that began during"))
+        if not older:
+            return
+        time.sleep(0.001)
+
+
+def _waits(thread: int) -> bool:
+    """Whether a thread waits for another: joins it, or waits for a condition, event or queue."""
+    frame = sys._current_frames().get(thread)
+    return frame is not None and frame.f_code.co_filename == threading.__file__
+
+
+def _refusal(program: str, holder: str, how: str) -> str:
+    return (f"{program} runs on several devices, and {how} a host function (pure_callback, "
             f"io_callback or debug.callback) of {holder}, which holds devices or threads that "
             f"{program} needs until that function returns. Compute on one device there "
             f"(np.asarray(x), or device_put(x, device)), or call {program} before or after "

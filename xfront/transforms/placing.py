@@ -115,8 +115,8 @@ class Told:
         return _spread("in_shardings", self.in_shardings, args)
 
     def typed(self, kinds: list[Any], args: tuple, kwargs: dict) -> list[Any]:
-        """Types and weakness of leaves, with the explicit axes of their `in_shardings`. A
-        ShapeDtypeStruct without a sharding is in the memory that they say.
+        """Types and weakness of leaves, with the explicit axes of their `in_shardings`. NumPy
+        arrays, numbers and ShapeDtypeStructs without a sharding are in the memory that they say.
 
         Raises: ValueError where an argument is in another memory than its sharding says.
         """
@@ -124,10 +124,8 @@ class Told:
             return kinds
         told = self.arguments(args, kwargs)
         if any(s is not None and s.memory_kind == HOST for s in told):
-            from ..structs import ShapeDtypeStruct  # with the first sharding in the host's memory
-
             kinds = [*[(t.in_memory(HOST), w) if s is not None and s.memory_kind == HOST
-                       and type(x) is ShapeDtypeStruct and x.sharding is None else (t, w)
+                       and getattr(x, "sharding", None) is None else (t, w)
                        for x, (t, w), s in zip(tree_flatten(args)[0], kinds, told, strict=False)],
                      *kinds[len(told):]]
         for (t, _), s in zip(kinds, told, strict=False):

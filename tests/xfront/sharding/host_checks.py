@@ -6,8 +6,10 @@ from __future__ import annotations
 import random
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +23,7 @@ from xfront import lax
 from xfront.experimental import io_callback
 from xfront.sharding import Mesh, NamedSharding
 from xfront.sharding import PartitionSpec as P
+from xfront.tracing import launching
 
 DEVICES = int(sys.argv[1]) if __name__ == "__main__" else 8
 
@@ -276,6 +279,57 @@ def check_programs_of_one_device_that_begin_one_on_several() -> None:
             assert made == wanted
     with suppress(RuntimeError):                     # the same errors, for effects
         xfront.effects_barrier()
+
+
+def check_threads_that_a_host_function_waits_for() -> None:
+    x, found = rows(), []
+    total = xfront.jit(lambda a: a.sum())
+    wanted = float(total(x))
+    launching.PATIENCE = 0.5
+
+    def call() -> None:
+        found.append(error_of(lambda: total(x)))
+
+    def joined() -> None:
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+
+    def of_pool() -> None:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(call).result()
+
+    def while_waiting(wait: Callable[[], None]) -> Any:
+        def host(v: Any) -> Any:
+            wait()
+            return np.asarray(v)
+
+        return xfront.jit(lambda a: pure(host, a))(x)
+
+    for wait in (joined, of_pool):
+        found.clear()
+        np.testing.assert_array_equal(while_waiting(wait), x)
+        assert found and all(type(e) is RuntimeError for e in found), found
+        assert "was called in a thread that began during a host function" in str(found[0])
+        assert float(total(x)) == wanted
+
+
+def check_threads_that_a_host_function_leaves_behind() -> None:
+    x, made, threads = rows(), [], []
+    total = xfront.jit(lambda a: a.sum())
+    wanted = float(total(x))
+
+    def host(v: Any) -> Any:
+        threads.append(threading.Thread(target=lambda: made.append(float(total(x)))))
+        threads[-1].start()
+        time.sleep(0.1)                              # busy for itself: the thread is let wait
+        return np.asarray(v)
+
+    np.testing.assert_array_equal(xfront.jit(lambda a: pure(host, a))(x), x)
+    for thread in threads:
+        thread.join()
+    assert threads and made == [wanted] * len(threads), made
+    assert not launching._running
 
 
 def check_threads_get_their_own_errors() -> None:

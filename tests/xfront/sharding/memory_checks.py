@@ -123,6 +123,17 @@ def check_options_of_jit() -> None:
            lambda: xfront.jit(lambda a: a, in_shardings=pinned(0, "device"))(h))
     inner = xfront.jit(lambda a: a * 2, out_shardings=pinned())
     assert is_in(xfront.jit(lambda a: inner(a) + 1)(x), "pinned_host")
+    of_host = xfront.jit(lambda a, n: xfront.device_put(a, Space.Device) + xfront.device_put(
+        n, Space.Device), in_shardings=(pinned(), pinned()))
+    value = np.asarray(x)
+    for way in (of_host, of_host, lambda a, n: xfront.jit(lambda: of_host(a, n))(),
+                lambda a, n: xfront.jit(of_host)(a, n)):
+        for given in (value, value + 1):
+            found = way(given, 2.0)
+            assert is_in(found, "device")
+            np.testing.assert_array_equal(found, given + 2)
+    np.testing.assert_array_equal(of_host(h, 1.0), np.asarray(h) + 1)
+    raises(ValueError, ["Memory kinds", "pinned_host", "device"], lambda: of_host(x, 2.0))
     struct = xfront.ShapeDtypeStruct((4,), np.float32, sharding=pinned())
     lowered = xfront.jit(lambda a: xfront.device_put(a, Space.Device) + 1).lower(struct)
     assert re.search(r'%arg0: tensor<4xf32> {mhlo.memory_kind = "pinned_host"}\) -> tensor<4xf32>',
