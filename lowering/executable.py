@@ -17,7 +17,7 @@ import numpy as np
 
 from xfront_ir.types import TensorType
 
-from . import compat
+from . import clients, compat
 from .compile import Options
 from .partitioning import Partition
 from .topologies import name_of
@@ -196,7 +196,7 @@ def _remember(token: Any, ordered: bool) -> None:
 def effects_barrier() -> None:
     """Wait until the effects of all programs started so far are done.
 
-    Raises: the exception of a host function that failed.
+    Raises: the exception of a host function that failed; ProcessLost where a process has ended.
     """
     with _TOKENS_LOCK:
         waiting, _TOKENS[:] = _TOKENS[:], []
@@ -214,7 +214,8 @@ def _wait(tokens: Sequence[Any]) -> None:
         except compat.EXECUTION_ERRORS as e:
             failure = failure or original_error(e)
     if failure is not None:
-        raise failure
+        here = clients.processes()
+        raise failure if here is None else here.named(failure)
 
 
 # --- host functions -----------------------------------------------------------------------

@@ -7,6 +7,7 @@ same order, and prints a row of JSON for each.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import pickle
 import signal
@@ -21,6 +22,7 @@ import xfront.numpy as jnp
 from tests.device_checks import report
 from xfront import lax
 from xfront.distributed import watch
+from xfront.experimental import io_callback
 from xfront.experimental import multihost_utils as together
 from xfront.sharding import Mesh, NamedSharding
 from xfront.sharding import PartitionSpec as P
@@ -302,6 +304,43 @@ def lose_process_1() -> None:
         x.block_until_ready()
 
 
+def fail_in_process_1(where: str) -> None:
+    """A loop of exchanges in which process 1 raises: in the loop, or in a host function, which is
+    called by the step or by a scan of it."""
+    watch.GRACE = 5.0
+    here, called = xfront.process_index(), [0]
+
+    def host(v: Any) -> np.ndarray:
+        called[0] += 1
+        if here == 1 and called[0] > 40:
+            fail()
+        return np.asarray(v)
+
+    def fail() -> None:
+        print("failed at", time.time(), flush=True)
+        raise ValueError("an error of process 1 alone")
+
+    def step(v: Any) -> Any:
+        if where != "loop":
+            v = io_callback(host, xfront.ShapeDtypeStruct(v.shape, v.dtype), v)
+        return v - lax.psum(v, "x") / 1e3
+
+    def steps(v: Any) -> Any:
+        return lax.scan(lambda v, _: (step(v), None), v, None, length=30)[0]
+
+    run = xfront.jit(xfront.shard_map(steps if where == "scan" else step, mesh=line(),
+                                      in_specs=P("x"), out_specs=P("x"), check_vma=False))
+    x = spread(np.arange(8.0 * len(devices()), dtype=np.float32), "x")
+    until = time.monotonic() + 60
+    for i in itertools.count():
+        assert time.monotonic() < until
+        x = run(x)
+        if i % 7 == 0:
+            x.block_until_ready()
+        if where == "loop" and here == 1 and i > 40:
+            fail()
+
+
 def outlive_process_1() -> None:
     """Go on with the devices of those that are left."""
     here = xfront.process_index()
@@ -332,6 +371,8 @@ def main() -> None:
                                   heartbeat_timeout_seconds=4 if what == ["outlive"] else 60)
     if what == ["lose"]:
         lose_process_1()
+    elif what[:1] == ["fail"]:
+        fail_in_process_1(what[1])
     elif what == ["outlive"]:
         outlive_process_1()
     else:

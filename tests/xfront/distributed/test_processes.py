@@ -68,6 +68,22 @@ def test_a_process_that_is_killed_is_named_by_the_others(count: int) -> None:
         assert "ProcessLost: process 1 (host " in found[0][2]
 
 
+@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("where", ["loop", "host", "scan"])
+def test_the_others_fail_where_one_process_raises_in_a_loop(where: str, count: int) -> None:
+    found = outcomes(count, "fail", where)
+    times = [float(line.split()[-1]) for line in found[1][1].splitlines() if "failed at" in line]
+    assert times and time.time() - times[0] < 30
+    for i, (status, _, err) in enumerate(found):
+        assert status not in (0, -6, -11), err
+        if i == 1:
+            assert "an error of process 1 alone" in err
+        else:
+            assert "ProcessLost: process" in err or "process 1 (host " in err, err
+    if count == 2:                               # of more, some wait for one that waits
+        assert "ProcessLost: process 1 (host " in found[0][2], found[0][2]
+
+
 @pytest.mark.slow
 def test_processes_outlive_others_where_they_are_told_to() -> None:
     (status, out, err), (killed, _, _) = outcomes(2, "outlive")
