@@ -91,17 +91,22 @@ def _called(function: Any, args: tuple, kwargs: dict[str, Any], result: Any) -> 
 def _wait(results: Sequence[Any]) -> None:
     """Wait for the program whose result was kept, or else for the one with these results."""
     global _begun, _kept
-    least = min([x for x in results if type(x) in _ARRAYS], key=_size, default=None)
+    least = min([x for x in results if _is_divided(x)], key=_size, default=None)
     if least is None:
-        return                                   # the next program will do
+        return                                   # those under way are on several: the next will do
     _begun = 0
     earlier, _kept = _kept, least if least.nbytes <= LARGEST else None
     if earlier is None or _kept is None or not _ended(earlier):
         _ended(least)
 
 
-_ARRAYS = (binding.ArrayImpl, KeyArray)
 _size = attrgetter("nbytes")
+
+
+def _is_divided(x: Any) -> bool:
+    """Whether the program that gives `x` ends behind earlier ones on several devices."""
+    return (isinstance(x, binding.ArrayImpl | KeyArray)
+            and type(x.sharding) is not binding.SingleDeviceSharding)
 
 
 def _ended(result: Any) -> bool:

@@ -59,6 +59,7 @@ def waited(state: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return not result.is_deleted()
 
     monkeypatch.setattr(pacing, "_ended", noted)
+    monkeypatch.setattr(pacing, "_is_divided", lambda x: True)
     pacing._hook()
     return found
 
@@ -127,3 +128,30 @@ def test_programs_are_counted_once_one_of_them_exchanges_values(exchange: str) -
     done = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True,
                           timeout=120, check=False)
     assert done.stdout.split() == ["True", "True", "True", "False"], done.stdout + done.stderr
+
+
+BETWEEN = """
+for alone in (0, pacing.EVERY - 1):
+    for i in range(40 * pacing.EVERY):
+        if i % pacing.EVERY == alone:
+            y = g(y)
+        else:
+            z = f(x)
+    z.block_until_ready()
+print("ended")
+"""
+
+
+def test_programs_on_one_device_between_others_are_not_waited_for() -> None:
+    """Whichever place of the count they stand at, programs on several devices do not stop."""
+    env = {**os.environ, "NPROC": "2"}
+    text = ON_DEVICES.partition("def of_parts")[0] + """
+from xfront.tracing import pacing
+f = xfront.jit(lambda x: x * 0.5 + x.sum())
+g = xfront.jit(lambda y: y + 1)
+y = g(jnp.ones(3))
+f(x)
+""" + BETWEEN
+    done = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True,
+                          timeout=120, check=False)
+    assert done.stdout.split() == ["ended"], done.stdout + done.stderr
