@@ -18,6 +18,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.formulas import Term, polynomial, where
 
+from . import erf  # noqa: F401  (it registers forms of this family)
 from .trigonometric import nearest, sine_of_turns
 
 LEAST = 2 ** 17
