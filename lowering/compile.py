@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from xfront_ir.analysis import functions
 from xfront_ir.core import Function, bodies_of
-from xfront_ir.traits import BRANCHES, CONTRACTS, MIXES_BITS, MOVES
+from xfront_ir.traits import BRANCHES, CONTRACTS, MIXES_BITS, MOVES, ORDERS
 
 from . import compat
 from .partitioning import Partition
@@ -91,11 +91,13 @@ def normalize_options(options: Mapping[str, Any] | Sequence[tuple[str, Any]]) ->
 
 
 def is_tiny(function: Function) -> bool:
-    """Whether a program has few operations on few elements, none with bodies and none that
-    multiplies matrices."""
+    """Whether a program has few operations on few elements, none with bodies, none that multiplies
+    matrices and none that sorts: at level 1 a sort of 64 elements compiles 1.5 ms longer, and takes
+    1.7 µs less of 9 in each call."""
     return (len(function.ops) <= TINY_OPS
             and all(v.type.size <= TINY_ELEMENTS for v in function.params)
             and all(v.type.size <= TINY_ELEMENTS and not op.definition.has_bodies
+                    and ORDERS not in op.definition.traits
                     and not (CONTRACTS in op.definition.traits and v.type.ndim > 1)
                     for op in function.ops for v in op.results))
 
@@ -163,9 +165,10 @@ def all_options(effort: str, function: Function, platform: str, options: Any,
     """
     chosen = dict(effort_options(effort, function, platform))
     if platform == "cpu" and extras.forms:
-        from .cpu import libraries, vectors
+        from .cpu import libraries, vectors, width
 
         chosen.update(vectors.options(function))
+        chosen.update(width.options(function))
         if effort == "jit":
             chosen.update(libraries.options(function))
     chosen.update(all_of_process())

@@ -65,6 +65,9 @@ TERMWISE = Trait("termwise")
 CHOOSES = Trait("chooses")
 """The op's first operand chooses among the others, in which the op is linear."""
 
+ORDERS = Trait("orders")
+"""The op compares elements with one another, each of them several times."""
+
 BRANCHES = Trait("branches")
 """The op's kernel decides for each element which operand or place it comes from."""
 

@@ -51,6 +51,9 @@ def test_efforts(func, sine) -> None:
                        lambda b, x, y: [b.emit(ops.dot_general, x, y, contract=((1,), (0,)),
                                                batch=((), ()))])
         assert dict(compile.effort_options("eager", product, "cpu"))[level] == expected
+    few = func([tensor((64,), dtypes.f32)], lambda b, x: list(
+        b.emit(ops.sort, x, dimension=0, n_keys=1, stable=True)))
+    assert dict(compile.effort_options("eager", few, "cpu"))[level] == 1
     padded = func([tensor((3,), dtypes.f32)], lambda b, x: [b.emit(
         ops.pad, x, b.full(tensor((), dtypes.f32), 0.0), low=(1,), high=(0,), interior=(0,))])
     inside = func([tensor((3,), dtypes.f32)],

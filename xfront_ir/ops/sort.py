@@ -13,6 +13,7 @@ from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import BOOL, INT, define
 from ..spreading import along, spreads
+from ..traits import ORDERS, mark
 from .families import move_batch
 from .gathering import gather
 from .shape import iota, reshape
@@ -118,3 +119,5 @@ the one at the lower position comes first."""
 
 spreads(along("dimension"), sort)
 spreads(along("axis"), top_k)
+
+mark({ORDERS}, sort)
