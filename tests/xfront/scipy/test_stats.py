@@ -384,3 +384,43 @@ def test_gradients_where_a_density_is_zero_or_the_standard_point_overflows(f, ar
 
 def test_a_share_of_minus_zero_is_a_share_of_zero():
     assert stats.cauchy.ppf(-0.0) == -INF and stats.cauchy.isf(-0.0) == INF
+
+
+def test_logarithms_of_probabilities_next_to_one():
+    """As many digits as the complement has, also beyond the dtype's precision, with slopes."""
+    x, low = np.array([3.0, 12.0, 40.0, 80.0]), np.array([1e-12, 1e-6, 0.1, 0.4])
+    high = np.array([0.6, 0.9, 0.999, 1 - 2.0 ** -20])
+    cases = ((stats.gamma, ss.gamma, (2.5,), x, np.array([1e-6, 0.01, 0.3, 0.8])),
+             (stats.chi2, ss.chi2, (5.0,), 2 * x, np.array([1e-6, 0.02, 0.6, 1.6])),
+             (stats.beta, ss.beta, (2.0, 3.5), high, low))
+
+    def every(points):
+        return [[jax.vmap(jax.value_and_grad(lambda v, f=f, s=s: f(v, *s)))(at)
+                 for f, at in ((ours.logcdf, above), (ours.logsf, below))]
+                for (ours, _, s, _, _), (above, below) in zip(cases, points, strict=True)]
+
+    made = jax.jit(every)([[np.float32(above), np.float32(below)] for *_, above, below in cases])
+    for (_, theirs, s, above, below), (top, bottom) in zip(cases, made, strict=True):
+        above, below = (np.float32(v).astype(np.float64) for v in (above, below))
+        np.testing.assert_allclose(top[0], np.log1p(-theirs.sf(above, *s)), rtol=1e-5)
+        np.testing.assert_allclose(bottom[0], np.log1p(-theirs.cdf(below, *s)), rtol=1e-5)
+        density = theirs.pdf(above, *s)
+        np.testing.assert_allclose(top[1], density / theirs.cdf(above, *s), rtol=2e-5)
+        density = theirs.pdf(below, *s)
+        np.testing.assert_allclose(bottom[1], -density / theirs.sf(below, *s), rtol=2e-5)
+
+
+@pytest.mark.parametrize("f, args", [
+    (stats.gamma.logpdf, (1e-3, 1e30, 0.0, 1e20)), (stats.gamma.logpdf, (1e-30, 1e5, 0.0, 1e20)),
+    (stats.gamma.logpdf, (1e-20, 3.0, 0.0, 1e20)), (stats.gamma.logpdf, (1e-10, 0.5, 0.0, 1e36)),
+    (stats.gamma.logpdf, (1e-36, 1.0, 0.0, 1e30)), (stats.gamma.logpdf, (1e20, 2.5, 0.0, 1e20)),
+    (stats.chi2.logpdf, (1e-20, 7.0, 0.0, 1e20)), (stats.chi2.logpdf, (1e-10, 2.0, 0.0, 1e36)),
+])
+def test_slopes_whose_factors_leave_the_range(f, args):
+    """(a - 1) / z divided by the scale, where only the quotient is a number of f32."""
+    found = jax.value_and_grad(f, (0, 1, 3))(*map(np.float32, args))
+    with enable_x64(True):
+        given = [np.float64(np.float32(v)) for v in args]
+        wanted_there = jax.value_and_grad(f, (0, 1, 3))(*given)
+    for got, want in zip(jax.tree.leaves(found), jax.tree.leaves(wanted_there), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5)

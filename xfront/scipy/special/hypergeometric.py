@@ -27,11 +27,12 @@ _MOST, _LEAST = 20000, 400
 """The most terms of a series, and the most of one that ends (for its derivatives)."""
 
 
-def _series(tops: tuple[Any, ...], bottom: Any, x: Any) -> Any:
-    """The sum of (tops)_k / ((bottom)_k k!) x^k, until its terms are relatively small; NaN where
-    they never are. Where a factor 0 ends the series, the derivative in that factor goes on."""
+def _series(tops: tuple[Any, ...], bottom: Any, x: Any, first: Any = 1) -> Any:
+    """The sum of `first` (tops)_k / ((bottom)_k k!) x^k, until its terms are relatively small; NaN
+    where they never are. Where a factor 0 ends the series, the derivative in that factor goes on.
+    """
     eps = 0.01 * float(np.finfo(x.dtype).eps)
-    one = x * 0 + 1
+    one = x * 0 + first
 
     def going(state: Any) -> Any:
         k, term, size, total = state
@@ -48,7 +49,7 @@ def _series(tops: tuple[Any, ...], bottom: Any, x: Any) -> Any:
         term = term * rest
         return k + 1, term, stop_gradient(size * rest), total + term
 
-    _, term, _, total = while_loop(going, step, (one * 0, one, one, one))
+    _, term, _, total = while_loop(going, step, (x * 0, one, one, one))
     return where(abs(term) > eps * abs(total), math.nan, total)
 
 
@@ -91,14 +92,20 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     a, z = where(reflected, b - a, a), where(reflected, -x, x)
     below = where(reflected, x, 0.0)
     far = (z > _FAR) & ~_is_pole(a) & ~_is_pole(b)
-    near_a, near_z = where(far, 1.0, a), where(far, 1.0, z)
-    made = exp(below) * _series((near_a,), where(far | _is_pole(b), 1.0, b), near_z)
     w, far_a, far_b = where(far, z, _FAR), where(far, a, 1.0), where(far, b, 2.0)
-    total = term = w * 0 + 1
+    total = term = rest = w * 0 + 1
     for k in range(_ASYMPTOTIC_TERMS):
         grown = term * (far_b - far_a + k) * (1 - far_a + k) / ((k + 1) * w)
-        term = where(abs(grown) < abs(term), grown, 0.0)
+        falls = abs(grown) < abs(term)
+        term, rest = where(falls, grown, 0.0), where(falls, abs(grown), rest)
         total = total + term
+    # its error is the last term; what DLMF 13.7.1 leaves out is relatively exp(other)
+    other = _ratio((far_a,), (far_b - far_a,))[0] - (2 * far_a - far_b) * log(w) - w
+    eps = float(np.finfo(z.dtype).eps)
+    far = far & (rest <= eps * abs(total)) & (other < math.log(eps))
+    near_a, near_z = where(far, 1.0, a), where(far, 1.0, z)
+    half = exp(where(far, 0.0, 0.5 * below))    # by halves, for the whole may be too small
+    made = _series((near_a,), where(far | _is_pole(b), 1.0, b), near_z, half) * half
     size, sign = _ratio((far_b,), (far_a,))
     power = size + w + (far_a - far_b) * log(w) + where(far, below, 0.0)
     made = where(far, sign * exp(power) * total, made)

@@ -14,7 +14,7 @@ from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of, xlogy_of
 from ..special.gammas import betaln_of
-from .families import Family, negative, positive
+from .families import Family, log_of, negative, positive
 
 _EXAMPLES = {
     "logpdf": "[0.2, 0.5], 2., 2. -> [-0.041,  0.405]",
@@ -43,8 +43,8 @@ def _above(z: Any, a: Any, b: Any) -> Any:
 logpdf, pdf = _beta.densities(_log_density)
 cdf = _beta.chance("cdf", _below)
 sf = _beta.chance("sf", _above)
-logcdf = _beta.chance("logcdf", lambda z, a, b: emit(ops.log, _below(z, a, b)))
-logsf = _beta.chance("logsf", lambda z, a, b: emit(ops.log, _above(z, a, b)))
+logcdf = _beta.chance("logcdf", log_of(_below, _above))
+logsf = _beta.chance("logsf", log_of(_above, _below))
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 __dir__ = _shown(globals())

@@ -14,8 +14,7 @@ from xfront_ir import ops
 from ...numpy.shorthand import mul, sub
 from ...on_demand import shown as _shown
 from ...tracing.trace import emit
-from ..special.entropies import xlogy_of
-from .families import Family, positive
+from .families import Family, log_of, positive
 
 _EXAMPLES = {
     "logpdf": "[1., 2.], 2. -> [-1.193, -1.693]",
@@ -28,10 +27,10 @@ _EXAMPLES = {
 _chi2 = Family("chi2", "df", low=0.0, inside=1.0, valid=positive, examples=_EXAMPLES)
 
 
-def _log_density(z: Any, df: Any) -> Any:
+def _log_density(power: Any, z: Any, df: Any) -> Any:
     half, z = mul(df, 0.5), mul(z, 0.5)
-    made = sub(sub(xlogy_of(sub(half, 1), z), z), emit(ops.lgamma, half))
-    return sub(made, math.log(2))
+    made = sub(sub(power, z), emit(ops.lgamma, half))
+    return sub(made, mul(half, math.log(2)))
 
 
 def _below(z: Any, df: Any) -> Any:
@@ -42,11 +41,11 @@ def _above(z: Any, df: Any) -> Any:
     return emit(ops.igammac, mul(df, 0.5), mul(z, 0.5))
 
 
-logpdf, pdf = _chi2.densities(_log_density)
+logpdf, pdf = _chi2.densities(_log_density, power=lambda df: sub(mul(df, 0.5), 1))
 cdf = _chi2.chance("cdf", _below)
 sf = _chi2.chance("sf", _above)
-logcdf = _chi2.chance("logcdf", lambda z, df: emit(ops.log, _below(z, df)))
-logsf = _chi2.chance("logsf", lambda z, df: emit(ops.log, _above(z, df)))
+logcdf = _chi2.chance("logcdf", log_of(_below, _above))
+logsf = _chi2.chance("logsf", log_of(_above, _below))
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 __dir__ = _shown(globals())

@@ -16,12 +16,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from xfront_ir import dtypes, ops
 
 from ...arrays.dispatch import eager
 from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
 from ...docstrings import with_example
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
+from ...numpy.ufuncs import like, select
 from ...tracing.trace import emit
 from ...tracing.tracer import Tracer
 from ...transforms.custom_jvp import custom_jvp
@@ -65,8 +67,12 @@ class Family:
 
     # --- what distributions have ------------------------------------------------------------
 
-    def densities(self, log_density: Formula) -> tuple[Any, Any]:
-        """`logpdf` and `pdf`, or `logpmf` and `pmf`, from the logarithm of the standard density."""
+    def densities(self, log_density: Formula, power: Formula | None = None) -> tuple[Any, Any]:
+        """`logpdf` and `pdf`, or `logpmf` and `pmf`, from the logarithm of the standard density.
+
+        `power`: the exponent of a power of z in the density, from the shape parameters. Then the
+        logarithm of that power is the first argument of `log_density`.
+        """
         def log(x: Any, *rest: Any, zero: Any = None) -> Any:
             from_loc, shapes, scale = self._taken_apart(x, rest)
             z = self._standard(from_loc, scale)
@@ -76,7 +82,10 @@ class Family:
                 out = emit(ops.or_, out, _between_integers(z))
             if zero is not None:
                 out = emit(ops.or_, out, zero)
-            made = log_density(self._standard(from_loc, scale, out), *shapes)
+            given = [self._standard(from_loc, scale, out), *shapes]
+            if power is not None:
+                given = [_log_power(power(*shapes), *self._guarded(from_loc, scale, out)), *given]
+            made = log_density(*given)
             if scale is not None:
                 made = sub(made, emit(ops.log, scale))
             return self._where_valid(choose(out, -math.inf, made), shapes, scale)
@@ -133,19 +142,23 @@ class Family:
                 placed[1] if len(placed) == 2 else None)
 
     def _standard(self, from_loc: Any, scale: Any, out: Any = None) -> Any:
-        """The standard point; one inside of the support where `out` is true.
+        """The standard point; one inside of the support where `out` is true."""
+        if out is not None:
+            from_loc, scale = self._guarded(from_loc, scale, out)
+        return from_loc if scale is None else _scaled(from_loc, scale)
+
+    def _guarded(self, from_loc: Any, scale: Any, out: Any) -> tuple[Any, Any]:
+        """The distance and the scale of such a point.
 
         Neither the distance nor the scale has a derivative there, nor has the scale at a distance
         of 0: where the quotient overflows, or the formula has an infinite slope at loc, that would
         be zero times infinity.
         """
-        if out is None:
-            return from_loc if scale is None else _scaled(from_loc, scale)
         from_loc = choose(out, self.inside, from_loc)
         if scale is None:
-            return from_loc
+            return from_loc, None
         unmoved = emit(ops.or_, out, compare(ops.eq, from_loc, 0))
-        return _scaled(from_loc, choose(unmoved, 1.0, scale))
+        return from_loc, choose(unmoved, 1.0, scale)
 
     def _ends_somewhere(self) -> bool:
         """Whether the support has an end."""
@@ -205,6 +218,39 @@ def _slope_of_scaled(primals: Any, tangents: Any) -> Any:
 _scaled.defjvp(_slope_of_scaled, symbolic_zeros=True)
 
 
+@custom_jvp
+def _log_power(y: Any, from_loc: Any, scale: Any) -> Any:
+    """y log(from_loc / scale), 0 where y is 0."""
+    none = compare(ops.eq, y, 0)
+    return mul(y, select(none, like(y, 0), _log_standard(from_loc, scale)))
+
+
+def _slope_of_log_power(primals: Any, tangents: Any) -> Any:
+    """The slopes of the logarithm are 1 / from_loc and -1 / scale. By way of z the first would be
+    scale / from_loc, divided by scale, which may leave the range."""
+    y, from_loc, scale = primals
+    none = compare(ops.eq, y, 0)
+    of_loc = select(none, y, div(y, select(none, like(y, 1), from_loc)))
+    slopes = (_log_standard(from_loc, scale), of_loc, negative(div(y, scale)))
+    made: Any = None
+    for t, slope in zip(tangents, slopes, strict=True):
+        if not isinstance(t, SymbolicZero):
+            made = mul(t, slope) if made is None else add(made, mul(t, slope))
+    return _log_power(*primals), made
+
+
+_log_power.defjvp(_slope_of_log_power, symbolic_zeros=True)
+
+
+def _log_standard(from_loc: Any, scale: Any) -> Any:
+    """log(from_loc / scale), also where the quotient is too small or too large for its dtype."""
+    z = div(from_loc, scale)
+    least = float(np.finfo(z.dtype).tiny)
+    fits = emit(ops.and_, compare(ops.ge, z, least), compare(ops.lt, z, math.inf))
+    apart = sub(emit(ops.log, from_loc), emit(ops.log, scale))
+    return select(fits, emit(ops.log, select(fits, z, like(z, 1))), apart)
+
+
 def _taking(count: int, whole: Callable[..., Any]) -> Any:
     """`whole` as a function of exactly `count` named arguments."""
     def one(a: Any) -> Any:
@@ -259,6 +305,19 @@ def probability(p: Any) -> Any:
 def negative(x: Any) -> Any:
     """-x."""
     return emit(ops.neg, x)
+
+
+def log_of(chance: Formula, complement: Formula) -> Formula:
+    """The logarithm of a probability; above 1/2 from its complement, of which no digits are lost
+    next to 0."""
+    def formula(*given: Any) -> Any:
+        made = chance(*given)
+        near = compare(ops.gt, made, 0.5)
+        rest = choose(near, complement(*given), 0.0)
+        return choose(near, emit(ops.log1p, negative(rest)),
+                      emit(ops.log, choose(near, 1.0, made)))
+
+    return formula
 
 
 def log1mexp(x: Any) -> Any:

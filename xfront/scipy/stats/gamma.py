@@ -13,8 +13,7 @@ from xfront_ir import ops
 from ...numpy.shorthand import sub
 from ...on_demand import shown as _shown
 from ...tracing.trace import emit
-from ..special.entropies import xlogy_of
-from .families import Family, positive
+from .families import Family, log_of, positive
 
 _EXAMPLES = {
     "logpdf": "[1., 2.], 2. -> [-1.   , -1.307]",
@@ -27,8 +26,8 @@ _EXAMPLES = {
 _gamma = Family("gamma", "a", low=0.0, inside=1.0, valid=positive, examples=_EXAMPLES)
 
 
-def _log_density(z: Any, a: Any) -> Any:
-    return sub(sub(xlogy_of(sub(a, 1), z), z), emit(ops.lgamma, a))
+def _log_density(power: Any, z: Any, a: Any) -> Any:
+    return sub(sub(power, z), emit(ops.lgamma, a))
 
 
 def _below(z: Any, a: Any) -> Any:
@@ -39,11 +38,11 @@ def _above(z: Any, a: Any) -> Any:
     return emit(ops.igammac, a, z)
 
 
-logpdf, pdf = _gamma.densities(_log_density)
+logpdf, pdf = _gamma.densities(_log_density, power=lambda a: sub(a, 1))
 cdf = _gamma.chance("cdf", _below)
 sf = _gamma.chance("sf", _above)
-logcdf = _gamma.chance("logcdf", lambda z, a: emit(ops.log, _below(z, a)))
-logsf = _gamma.chance("logsf", lambda z, a: emit(ops.log, _above(z, a)))
+logcdf = _gamma.chance("logcdf", log_of(_below, _above))
+logsf = _gamma.chance("logsf", log_of(_above, _below))
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 __dir__ = _shown(globals())
