@@ -33,7 +33,7 @@ from ..config import (
     no_execution,
     when_compiled_otherwise,
 )
-from . import launching, notes, pacing, watching
+from . import by_numpy, launching, notes, pacing, watching
 from .capacity import capacity
 from .collector import uncollected
 from .host import host_functions, slots_in
@@ -63,7 +63,7 @@ class Compiled:
         self.taken = [i for i, k in enumerate(kept) if k]
         self.out_types = tuple(out_types)
         self.keys = [i for i, (t, _) in enumerate(out_types) if t.dtype.is_key]
-        self.host_free = not executable.has_callbacks
+        self.host_free = executable is None or not executable.has_callbacks
         home = place.sharding
         self.ins = [home] * len(self.kept) if ins is None else [s or home for s in ins]
         self.in_shardings = [self.ins[i] for i in self.taken]
@@ -99,6 +99,11 @@ class Compiled:
         """Whether C++ may run it alone: no op calls the host and no option watches its values."""
         return self.host_free and not watching.is_on()
 
+    @property
+    def name(self) -> str:
+        """The program's name in messages."""
+        return self.executable.name
+
     def run(self, args: Sequence[Any], committed: bool = False, watched: bool = True) -> list[Any]:
         """Run the program.
 
@@ -111,12 +116,12 @@ class Compiled:
           FloatingPointError where the options refuse a number.
         """
         if _no_execution.value:
-            raise RuntimeError(f"tried to execute {self.executable.name}, but the no_execution "
+            raise RuntimeError(f"tried to execute {self.name}, but the no_execution "
                                "config option is set")
         buffers = [args[i] for i in self.taken]
         try:
             self.brought(buffers)
-            results = self.executable.execute(buffers, self.handlers[committed])
+            results = self.executed(buffers, committed)
         except (RuntimeError, ValueError) as e:
             self.refuse_deleted(buffers)
             named = binding.of_processes(e)
@@ -129,16 +134,54 @@ class Compiled:
             results[i] = key_array(self.out_types[i][0].dtype, results[i])
         return results
 
+    def executed(self, buffers: list[Any], committed: bool) -> list[Any]:
+        """The results as arrays, keys as their words, for the kept arguments where they belong."""
+        return self.executable.execute(buffers, self.handlers[committed])
+
     def refuse_deleted(self, buffers: Sequence[Any]) -> None:
         """Raise a RuntimeError that names the deleted arrays; return where none is deleted."""
         gone = [f"number {i}, of type {type_of(x)[0]}" for i, x in enumerate(buffers)
                 if isinstance(x, binding.Array) and x.is_deleted()]
         if gone:
             raise RuntimeError(
-                f"Array has been deleted: {self.executable.name} reads {len(gone)} of "
+                f"Array has been deleted: {self.name} reads {len(gone)} of "
                 f"{len(buffers)} arrays that are no longer there ({'; '.join(gone)}). An argument "
                 "named in donate_argnums or donate_argnames gives its memory to the results of the "
                 "call: use those results, or do not donate the argument.") from None
+
+
+class FirstRuns(Compiled):
+    """A small un-jitted program that NumPy runs at first; it is compiled for later runs."""
+
+    __slots__ = ("function", "left", "named")
+
+    def __init__(self, function: Function, name: str, kept: Sequence[bool],
+                 out_types: Sequence[tuple[TensorType, bool]], place: Placement) -> None:
+        super().__init__(None, kept, out_types, place)
+        self.function, self.named = function, name
+        self.left = by_numpy.RUNS
+
+    @property
+    def name(self) -> str:
+        """As `Compiled.name`."""
+        return self.named
+
+    @property
+    def fast(self) -> bool:
+        """As `Compiled.fast`, once the program is compiled."""
+        return self.executable is not None and super().fast
+
+    def executed(self, buffers: list[Any], committed: bool) -> list[Any]:
+        """As `Compiled.executed`, by NumPy for the first few times."""
+        if self.executable is None:
+            if self.left > 0:
+                self.left -= 1
+                values = by_numpy.results(self.function, buffers)
+                if values is not None:
+                    return by_numpy.put(values, self.out_avals, self.place.sharding, committed)
+            self.executable = executable_of(     # if two threads make it, either serves
+                self.function, name=self.named, devices=self.place.devices, effort="eager")
+        return super().executed(buffers, committed)
 
 
 class SpreadProgram(Compiled):
@@ -246,8 +289,9 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
     places = {i: sum(kept[:i]) for i in donated if kept[i]}
     if enable_checks.value:
         watching.verified(pruned)
-    start = perf_counter()
-    print_ = None if belongs_to_process(pruned) else fingerprint(pruned)
+    if effort == "eager" and _begins_by_numpy(pruned, place) and not (
+            donated or options or keep_unused):
+        return FirstRuns(pruned, name, kept, out_types, place)
     ins, partition = None, None
     if type(place) is not Placement:
         spread: Any = place
@@ -255,12 +299,9 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
         partition = spread.partition(pruned, [s for s, k in zip(ins, kept, strict=True) if k])
     hosts = {slot: launching.holding(f, name, place.devices)
              for slot, f in host_functions(pruned).items()}
-    executable = lowering.compile_function(
-        pruned, name=name, fingerprint=print_, donated=tuple(places.values()),
-        options=options, effort=effort, devices=place.devices,
-        callbacks=hosts, partition=partition)
-    watching.compiled(name, pruned, perf_counter() - start)
-    capacity.made(clear)
+    executable = executable_of(
+        pruned, name=name, donated=tuple(places.values()), options=options, effort=effort,
+        devices=place.devices, callbacks=hosts, partition=partition)
     if ins is not None:
         return SpreadProgram(executable, kept, out_types, place, ins)
     if any([v.type.sharding is not None and v.type.memory is not None
@@ -272,6 +313,27 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
     if note is not None:
         notes.write(note, executable, kept, out_types)
     return Compiled(executable, kept, out_types, place)
+
+
+@uncollected
+def executable_of(function: Function, *, name: str, **request: Any) -> Any:
+    """The executable of a Function that is simplified and reads all of its parameters."""
+    start = perf_counter()
+    print_ = None if belongs_to_process(function) else fingerprint(function)
+    executable = lowering.compile_function(function, name=name, fingerprint=print_, **request)
+    watching.compiled(name, function, perf_counter() - start)
+    capacity.made(clear)
+    return executable
+
+
+def _begins_by_numpy(function: Function, place: Placement) -> bool:
+    """Whether NumPy may compute the first runs: nothing looks at programs as they are compiled."""
+    if not by_numpy.is_exact(function) or type(place) is not Placement or binding.guarded:
+        return False
+    from lowering import clients, dump  # with the first program, not with the library
+
+    return (clients.platform_of(place.devices[0]) == "cpu" and not watching.is_heard()
+            and not dump.is_on())
 
 
 # --- programs of one op -------------------------------------------------------------------

@@ -38,6 +38,10 @@ def _remainder(x: Any, y: Any) -> Any:
     return where(y == 0, x, where(odd, 0, np.fmod(x, where(odd, np.ones_like(y), y))))
 
 
+def _sign(x: Any) -> Any:
+    return where(x == 0, x, np.sign(x))          # that of -0.0 is -0.0
+
+
 def _logistic(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
 
@@ -62,7 +66,7 @@ def _complex(x: Any, y: Any) -> Any:
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _divide, "rem": _remainder,
-    "neg": np.negative, "abs": np.abs, "sign": np.sign, "square": np.square, "pow": np.power,
+    "neg": np.negative, "abs": np.abs, "sign": _sign, "square": np.square, "pow": np.power,
     "sqrt": np.sqrt, "rsqrt": _rsqrt, "cbrt": np.cbrt,
     "exp": np.exp, "exp2": _exp2, "expm1": np.expm1, "log": np.log,
     "log1p": np.log1p, "logistic": _logistic, "floor": np.floor, "ceil": np.ceil,

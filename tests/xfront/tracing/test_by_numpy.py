@@ -1,0 +1,334 @@
+"""The first runs of small programs by NumPy give every bit of what the compiled program gives."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xfront
+import xfront.numpy as jnp
+from lowering import compile_function
+from xfront import random
+from xfront.arrays.placement import placement
+from xfront.tracing import by_numpy, compiled
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function, Value
+from xfront_ir.passes.pipeline import simplify
+from xfront_ir.types import tensor
+
+FLOATS = {np.dtype(np.float32): 32, np.dtype(np.float64): 64}
+DTYPES = (dtypes.bool_, dtypes.i32, dtypes.u32, dtypes.i64, dtypes.u64, dtypes.f32, dtypes.f64)
+
+
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test starts without programs, and its second runs are compiled."""
+    monkeypatch.setattr(by_numpy, "RUNS", 1)
+    compiled.clear()
+
+
+def numbers(rng: np.random.Generator, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers of all sizes; some draws have zeros of both signs, subnormals, infinities and NaN."""
+    dtype = np.dtype(dtype)
+    if dtype == bool:
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        wide = rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+        ends = np.array([0, 1, info.max, info.min, info.max - 1], dtype)
+        return np.where(rng.random(shape) < 0.6, wide >> dtype.type(rng.integers(8 * dtype.itemsize)),
+                        rng.choice(ends, shape)).astype(dtype)
+    info = np.finfo(dtype)
+    usual = (rng.normal(size=shape) * 10.0 ** rng.integers(-3, 4)).astype(dtype)
+    odd = rng.choice(np.array([info.tiny, info.smallest_subnormal, info.max, np.inf, -np.inf,
+                               np.nan], dtype), shape)
+    zeros = rng.choice(np.array([0.0, -0.0], dtype), shape)
+    bits = rng.integers(0, 2**FLOATS[dtype], shape, f"u{dtype.itemsize}")
+    others = (usual, zeros, zeros, odd, np.asarray(bits).view(dtype))[rng.integers(5)]
+    return np.asarray(np.where(rng.random(shape) < 0.8, usual, others))
+
+
+def same_bits(a: Any, b: Any) -> bool:
+    """Whether two arrays have the same bits, and NaN at the same places."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype.kind != "f":
+        return bool(np.array_equal(a, b))
+    return bool(np.all((np.isnan(a) & np.isnan(b)) | (a == b) & (np.signbit(a) == np.signbit(b))))
+
+
+# --- whole programs -----------------------------------------------------------------------
+
+class Writer:
+    """Writes random programs of the ops that NumPy may run, and of a few that it may not."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.b = Builder("written")
+        self.values: list[Value] = []
+
+    def pick(self, *wanted: Any) -> Value | None:
+        """A value, of one of the wanted dtypes if some are given."""
+        found = [v for v in self.values if not wanted or v.type.dtype in wanted]
+        return found[self.rng.integers(len(found))] if found else None
+
+    def alike(self, x: Value) -> Value:
+        """A value of the same type."""
+        found = [v for v in self.values if v.type == x.type]
+        return found[self.rng.integers(len(found))]
+
+    def program(self) -> Function:
+        """A program of one to four parameters and up to twelve ops."""
+        rng, b = self.rng, self.b
+        shape = tuple(rng.integers(1, 9, rng.integers(0, 3)).tolist())
+        kinds = rng.choice(len(DTYPES), rng.integers(1, 3))
+        for i in kinds:
+            self.values += [b.param(tensor(shape, DTYPES[i])) for _ in range(2)]
+        for _ in range(rng.integers(1, 9)):
+            made = self.op()
+            self.values += [] if made is None else [made]
+        return b.close(self.values[-3:])
+
+    def op(self) -> Value | None:
+        """The result of one more op."""
+        rng, b = self.rng, self.b
+        x = self.pick()
+        assert x is not None
+        kind, is_bool = int(rng.integers(12)), x.type.dtype is dtypes.bool_
+        if kind <= 2 and not is_bool:
+            binary = (ops.add, ops.sub, ops.mul, ops.max, ops.min, ops.div)
+            return b.emit(binary[rng.integers(len(binary))], x, self.alike(x))
+        if kind == 3 and x.type.dtype.is_float:
+            unary = (ops.sqrt, ops.square, ops.floor, ops.ceil, ops.neg, ops.abs, ops.sign)
+            return b.emit(unary[rng.integers(len(unary))], x)
+        if kind == 4 and not is_bool:
+            return b.emit((ops.lt, ops.eq, ops.ge)[rng.integers(3)], x, self.alike(x))
+        if kind == 5 and (p := self.pick(dtypes.bool_)) is not None and p.type.shape == x.type.shape:
+            return b.emit(ops.select, p, x, self.alike(x))
+        if kind == 6:
+            return b.emit(ops.convert, x, dtype=DTYPES[rng.integers(len(DTYPES))])
+        if kind == 7 and x.type.ndim:
+            return b.emit(ops.concatenate, x, self.alike(x), dimension=0)
+        if kind == 8:
+            shape = (int(rng.integers(1, 4)), *x.type.shape)
+            return b.emit(ops.broadcast_in_dim, x, shape=shape,
+                          dims=tuple(range(1, len(shape))))
+        if kind == 9 and x.type.ndim:
+            return b.emit(ops.transpose, x, permutation=tuple(reversed(range(x.type.ndim))))
+        if kind == 10 and x.type.ndim and x.type.shape[0]:
+            return b.emit(ops.slice, x, starts=(1,) + (0,) * (x.type.ndim - 1),
+                          limits=x.type.shape, strides=(1,) * x.type.ndim)
+        if kind == 11 and x.type.dtype.is_integer:
+            return b.emit((ops.xor, ops.and_, ops.or_)[rng.integers(3)], x, self.alike(x))
+        return None
+
+
+@pytest.mark.parametrize("batch", range(6))
+def test_written_programs(batch: int) -> None:
+    """Programs of random ops on numbers of all kinds."""
+    taken = computed = 0
+    for seed in range(batch * 1000, batch * 1000 + 60):
+        writer = Writer(seed)
+        function = writer.program()
+        if not by_numpy.is_exact(function):
+            continue
+        taken += 1
+        executable = compile_function(function, effort="eager")
+        for _ in range(6):
+            arrays = [numbers(writer.rng, v.type.dtype.numpy, v.type.shape)
+                      for v in function.params]
+            with xfront.enable_x64(True):
+                given = [jnp.asarray(x) for x in arrays]
+            made = by_numpy.results(function, given)
+            if made is None:
+                continue
+            computed += 1
+            place = compiled.Compiled(executable, [True] * len(arrays), [
+                (v.type, False) for v in function.returns], _place(given))
+            for a, b in zip(made, place.run(given), strict=True):
+                assert same_bits(a, b), f"seed {seed}:\n{function}\n{arrays}\n{a}\n{b}"
+    assert taken >= 10 and computed >= 30, (taken, computed)
+
+
+def _place(arrays: list[Any]) -> Any:
+    return placement(arrays, "written")[0]
+
+
+# --- public functions ---------------------------------------------------------------------
+
+def _calls(x: Any, y: Any, n: Any, key: Any) -> dict[str, Callable[[], Any]]:
+    """Calls of public functions whose first runs NumPy may compute."""
+    return {
+        "add": lambda: x + y, "sub": lambda: x - y, "mul": lambda: x * y, "div": lambda: x / y,
+        "scaled": lambda: x * 0.3, "square": lambda: x**2, "sqrt": lambda: jnp.sqrt(x),
+        "less": lambda: x < 1.5, "where": lambda: jnp.where(x < y, x, y), "neg": lambda: -x,
+        "sign": lambda: jnp.sign(x), "floor": lambda: jnp.floor(x), "abs": lambda: jnp.abs(x),
+        "element": lambda: x[1], "row": lambda: x[-1, 1:], "transposed": lambda: x.T,
+        "flat": lambda: x.reshape(-1), "joined": lambda: jnp.concatenate([x, y], axis=1),
+        "stack": lambda: jnp.stack([x, y]), "padded": lambda: jnp.pad(x, 1),
+        "as floats": lambda: n.astype(jnp.float32), "as bools": lambda: x.astype(bool),
+        "n + n": lambda: n + n, "n * 7": lambda: n * 7, "n > 0": lambda: n > 0,
+        "greatest": lambda: jnp.maximum(n, 3), "bits": lambda: n ^ (n << 3) | ~n,
+        "arange": lambda: jnp.arange(7) * 2, "eye": lambda: jnp.eye(3), "of one": lambda: x[0, 0] * 2,
+        "split": lambda: random.split(key, 3), "fold_in": lambda: random.fold_in(key, 7),
+        "one of split": lambda: random.split(key)[1], "key_data": lambda: random.key_data(key),
+        "raw": lambda: random.split(random.PRNGKey(3), (2, 2)), "random bits": lambda: random.bits(
+            key, (3, 5)), "seeded": lambda: random.key(n.shape[0]),
+        "product of integers": lambda: xfront.vmap(lambda a: a * 3 - 1)(n),
+        "tangent": lambda: xfront.jvp(lambda a: a[::-1], (x,), (y,)),
+        "slope": lambda: xfront.grad(lambda a: a[0, 1])(x),
+    }
+
+
+def _facts(tree: Any) -> list[Any]:
+    """The bits of all leaves, their types, and where they are."""
+    found = []
+    for leaf in xfront.tree.leaves(tree):
+        x = random.key_data(leaf) if jnp.issubdtype(leaf.dtype, xfront.dtypes.prng_key) else leaf
+        found.append((np.asarray(x).tobytes(), leaf.shape, str(leaf.dtype), x.weak_type,
+                      leaf.committed, leaf.sharding))
+    return found
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_first_runs_of_public_functions(x64: bool) -> None:
+    """The run by NumPy, the compiled one and the one by C++ agree in bits, types and places."""
+    rng = np.random.default_rng(0)
+    by_hand: set[str] = set()
+    with xfront.enable_x64(x64):
+        device = xfront.devices()[0]
+        for committed in (False, True):
+            dtype = np.float64 if x64 else np.float32
+            arrays = [rng.normal(size=(3, 4)).astype(dtype), rng.normal(size=(3, 4)).astype(dtype),
+                      rng.integers(-9, 9, (5,)).astype(np.int32)]
+            x, y, n = [xfront.device_put(a, device) if committed else jnp.asarray(a)
+                       for a in arrays]
+            for name, call in _calls(x, y, n, random.key(5)).items():
+                compiled.clear()
+                runs = [_facts(call()) for _ in range(4)]
+                assert all(r == runs[0] for r in runs), (name, committed, runs)
+                by_hand |= {name} if _computes(call) else set()
+    assert len(by_hand) >= 30, by_hand
+
+
+def _computes(call: Callable[[], Any]) -> bool:
+    """Whether NumPy computes at least one program of a call."""
+    compiled.clear()
+    count = 0
+    real = by_numpy.put
+
+    def counted(*args: Any) -> Any:
+        nonlocal count
+        count += 1
+        return real(*args)
+
+    by_numpy.put = counted
+    try:
+        call()
+    finally:
+        by_numpy.put = real
+    return count > 0
+
+
+def test_odd_numbers_are_left_to_the_program() -> None:
+    """Infinities, NaN and subnormal numbers, and what overflows, give what the program gives."""
+    odd = np.array([np.inf, -np.inf, np.nan, 1e-45, 3e38, -0.0, 1e-38, 2.0], np.float32)
+    for f in (lambda x: x * 10.0, lambda x: x + x, jnp.sqrt, jnp.sign, lambda x: x / x,
+              lambda x: x < 0.0, lambda x: x.astype(bool)):
+        for i in range(len(odd)):
+            compiled.clear()
+            x = jnp.asarray(odd[i:i + 1])
+            first, second = np.asarray(f(x)), np.asarray(f(x))
+            assert first.tobytes() == second.tobytes(), (odd[i], first, second)
+
+
+def test_programs_that_may_round_otherwise_are_compiled() -> None:
+    """Two ops that round, a constant beside one, and what no trait says is exact."""
+    x = jnp.ones((3,))
+    for f in (lambda x: x * 2.5 + 1.5, lambda x: x / 3.0, lambda x: x * x + x, jnp.exp,
+              lambda x: x @ x, jnp.sum, jnp.mean, jnp.cumsum, lambda x: x**3,
+              lambda x: jnp.maximum(x, 0.0), lambda x: x.astype(int),
+              lambda x: x.astype(jnp.bfloat16)):
+        function = simplify(xfront.make_ir(f)(x).ir)
+        assert not by_numpy.is_exact(function), function
+    assert by_numpy.is_exact(simplify(xfront.make_ir(lambda x: (x * x)[::-1])(x).ir))
+    assert not by_numpy.is_exact(simplify(xfront.make_ir(jnp.negative)(jnp.ones(5000)).ir))
+
+
+def test_results_are_memory_of_their_own() -> None:
+    """A result keeps its numbers when the operand's memory is given to another program."""
+    x = jnp.arange(12.0)
+    moved, row, same = x.reshape(3, 4), x[2:5], x + 0.0
+    xfront.jit(lambda a: a * 7.0 - 5.0, donate_argnums=0)(x)
+    assert x.is_deleted()
+    assert np.array_equal(moved, np.arange(12.0).reshape(3, 4))
+    assert np.array_equal(row, [2.0, 3.0, 4.0]) and np.array_equal(same, np.arange(12.0))
+    with pytest.raises(RuntimeError, match="deleted"):
+        _ = x[0]
+
+
+def test_options_that_look_at_programs() -> None:
+    """A check of numbers sees what NumPy computes; a log of compilations has every program."""
+    zero = jnp.zeros((2,))
+    with xfront.debug_nans(True), pytest.raises(FloatingPointError):
+        _ = zero / zero
+    with xfront.debug_infs(True), pytest.raises(FloatingPointError):
+        _ = jnp.ones((2,)) / zero
+
+
+def test_threads() -> None:
+    """Threads that run the same new programs at once get the same numbers."""
+    key, wrong = random.key(3), []
+    rows = np.asarray(random.key_data(random.split(key, 6)))
+    x = jnp.arange(6.0)
+    wanted = np.arange(6.0, dtype=np.float32) * np.float32(0.3)
+
+    def work() -> None:
+        for _ in range(20):
+            if not np.array_equal(random.key_data(random.split(key, 6)), rows):
+                wrong.append("split")
+            if not np.array_equal(x * 0.3, wanted):
+                wrong.append("product")
+
+    for _ in range(3):
+        compiled.clear()
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    assert not wrong
+
+
+SCRIPT = """
+import hashlib, sys
+import numpy as np
+import xfront as jax, xfront.numpy as jnp
+from xfront.tracing import by_numpy
+by_numpy.RUNS = int(sys.argv[1])
+digest = hashlib.sha256()
+for seed in range(4):
+    for i, key in enumerate(jax.random.split(jax.random.key(seed), 5)):
+        x = jax.random.normal(key, (3, 4)) * jnp.sqrt(2 / (i + 1))
+        digest.update(np.asarray(jnp.stack([x[0] * x[1], x[1] / x[2], -x[2]])).tobytes())
+        digest.update(np.asarray(jax.random.key_data(jax.random.fold_in(key, i))).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_processes(tmp_path: Any) -> None:
+    """A process that compiles everything, and one that finds its cache, give the same bits."""
+    printed = [subprocess.run([sys.executable, "-c", SCRIPT, runs], check=True, text=True,
+                              capture_output=True,
+                              env={**os.environ, "XFRONT_CACHE_DIR": str(tmp_path)}).stdout
+               for runs in ("16", "0", "16", "2")]
+    assert len(set(printed)) == 1 and printed[0]
