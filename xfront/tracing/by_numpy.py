@@ -1,7 +1,7 @@
 """The first runs of small un-jitted programs, computed by NumPy where every bit is certain.
 
 XLA takes 10 to 50 ms to compile the smallest program, and most programs with which a user's program
-begins (keys, their splits, a product with a number, an element of an array) run once or twice. NumPy
+begins (keys, their splits, a product with a number, an element of an array) run a few times. NumPy
 computes them in a tenth of a millisecond. So a program is compiled when it has run `RUNS` times.
 
 `is_exact` says for which programs the results are known to be those of the compiled one:
@@ -30,7 +30,8 @@ from xfront_ir.types import TensorType
 from ..arrays import binding
 
 RUNS = 16
-"""How often NumPy runs a program before it is compiled."""
+"""How often NumPy runs a program before it is compiled; it takes less time for that than XLA takes
+to compile the smallest."""
 
 MOST_ELEMENTS = 4096
 MOST_OPS = 16

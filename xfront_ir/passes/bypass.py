@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from ..core import Function, Op, Value, remembered, renamed
 from ..opdef import lookup
 from ..regions import ByGroup, Held, Regions, fix, keep, returning, select, unchanged
+from .common_subexpressions import common_subexpressions
 from .dead_code import dead_code, has_effects
 
 Changed = tuple[Op, dict[Value, Value], list[Op]]
@@ -77,8 +78,10 @@ def _around(op: Op, read: set[Value]) -> Changed | None:
     if regions.is_loop:
         stay["carry"] = _needed(groups, stay, read)
     functions: list[Function] = []
-    for one in held:
+    for one, params in zip(held, groups.params, strict=True):
         narrowed = returning(op, one, stay)
+        if (twice := _twice(groups, params)) and not has_effects(op):
+            narrowed = remembered(narrowed, ("joined", *twice.items()), _joined, narrowed, twice)
         functions.append(remembered(narrowed, "without dead code", dead_code, narrowed))
     used = _used(groups, functions)
     if regions.is_loop:
@@ -86,6 +89,27 @@ def _around(op: Op, read: set[Value]) -> Changed | None:
     if all(map(all, stay.values())) and all(map(all, used.values())):
         return None
     return keep(op, used, stay, functions), moved, before
+
+
+def _twice(groups: ByGroup, params: dict[str, list[Value]]) -> dict[Value, Value]:
+    """For each parameter of a body whose operand occurs earlier in its group, the parameter that
+    stands for it there; carries differ after the first turn."""
+    joined: dict[Value, Value] = {}
+    for name, values in params.items():
+        if groups.op.definition.regions.is_loop and name == "carry":
+            continue
+        first: dict[Value, Value] = {}
+        for v, operand in zip(values, groups.operands[name], strict=True):
+            if first.setdefault(operand, v) is not v:
+                joined[v] = first[operand]
+    return joined
+
+
+def _joined(body: Function, names: dict[Value, Value]) -> Function:
+    """The body with other names for values, without what it computes twice then."""
+    return common_subexpressions(body.replace(
+        ops=[renamed(op, names) for op in body.ops],
+        returns=[names.get(v, v) for v in body.returns]))
 
 
 def _read_in(body: Function) -> set[Value]:
@@ -125,8 +149,8 @@ def _fed(groups: ByGroup, one: Held) -> list[Value]:
 
 
 def _of_turns(groups: ByGroup, read: set[Value]) -> Found:
-    """What passes through the turns of a loop: stacked results that are scanned operands, or a
-    constant in every row."""
+    """What passes through the turns of a loop: stacked results that are scanned operands, that have
+    a constant in every row, or that occur twice."""
     moved: dict[Value, Value] = {}
     before: list[Op] = []
     operands, results = groups.operands, groups.results
@@ -136,6 +160,7 @@ def _of_turns(groups: ByGroup, read: set[Value]) -> Found:
             continue
         rows = dict(zip(params["xs"], operands["xs"], strict=True))
         same = dict(zip(params[one.body.grows], operands[one.body.grows], strict=True))
+        first: dict[Value, Value] = {}
         for v, result in zip(returns["ys"], results["ys"], strict=True):
             if v in rows:
                 moved[result] = rows[v]
@@ -144,6 +169,8 @@ def _of_turns(groups: ByGroup, read: set[Value]) -> Found:
                     "shape": result.type.shape, "dims": tuple(range(1, result.type.ndim))},
                     (whole := Value(result.type),), groups.op.loc))
                 moved[result] = whole
+            elif result in read and first.setdefault(v, result) is not result:
+                moved[result] = first[v]
         stay["ys"] = [result in read and result not in moved for result in results["ys"]]
     return stay, moved, before
 

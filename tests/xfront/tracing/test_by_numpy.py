@@ -36,16 +36,16 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def numbers(rng: np.random.Generator, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Numbers of all sizes; some draws have zeros of both signs, subnormals, infinities and NaN."""
+    """Numbers of all sizes; some have zeros of both signs, subnormals, infinities and NaN."""
     dtype = np.dtype(dtype)
-    if dtype == bool:
+    if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(bool)
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         wide = rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
         ends = np.array([0, 1, info.max, info.min, info.max - 1], dtype)
-        return np.where(rng.random(shape) < 0.6, wide >> dtype.type(rng.integers(8 * dtype.itemsize)),
-                        rng.choice(ends, shape)).astype(dtype)
+        short = wide >> dtype.type(rng.integers(8 * dtype.itemsize))
+        return np.where(rng.random(shape) < 0.6, short, rng.choice(ends, shape)).astype(dtype)
     info = np.finfo(dtype)
     usual = (rng.normal(size=shape) * 10.0 ** rng.integers(-3, 4)).astype(dtype)
     odd = rng.choice(np.array([info.tiny, info.smallest_subnormal, info.max, np.inf, -np.inf,
@@ -112,7 +112,8 @@ class Writer:
             return b.emit(unary[rng.integers(len(unary))], x)
         if kind == 4 and not is_bool:
             return b.emit((ops.lt, ops.eq, ops.ge)[rng.integers(3)], x, self.alike(x))
-        if kind == 5 and (p := self.pick(dtypes.bool_)) is not None and p.type.shape == x.type.shape:
+        p = self.pick(dtypes.bool_)
+        if kind == 5 and p is not None and p.type.shape == x.type.shape:
             return b.emit(ops.select, p, x, self.alike(x))
         if kind == 6:
             return b.emit(ops.convert, x, dtype=DTYPES[rng.integers(len(DTYPES))])
@@ -178,7 +179,8 @@ def _calls(x: Any, y: Any, n: Any, key: Any) -> dict[str, Callable[[], Any]]:
         "as floats": lambda: n.astype(jnp.float32), "as bools": lambda: x.astype(bool),
         "n + n": lambda: n + n, "n * 7": lambda: n * 7, "n > 0": lambda: n > 0,
         "greatest": lambda: jnp.maximum(n, 3), "bits": lambda: n ^ (n << 3) | ~n,
-        "arange": lambda: jnp.arange(7) * 2, "eye": lambda: jnp.eye(3), "of one": lambda: x[0, 0] * 2,
+        "arange": lambda: jnp.arange(7) * 2, "eye": lambda: jnp.eye(3),
+        "of one": lambda: x[0, 0] * 2,
         "split": lambda: random.split(key, 3), "fold_in": lambda: random.fold_in(key, 7),
         "one of split": lambda: random.split(key)[1], "key_data": lambda: random.key_data(key),
         "raw": lambda: random.split(random.PRNGKey(3), (2, 2)), "random bits": lambda: random.bits(
