@@ -17,13 +17,15 @@ which compiled programs take for zeros.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops, reference
-from xfront_ir.core import Function, Op
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function, Op, Value
 from xfront_ir.traits import ELEMENTWISE, EXACT, MIXES_BITS, REARRANGES
 from xfront_ir.types import TensorType
 
@@ -35,6 +37,9 @@ to compile the smallest."""
 
 MOST_ELEMENTS = 4096
 MOST_OPS = 16
+
+DRAWN = 1024
+"""The elements of a draw of all shapes. Its program gets the options of the smaller ones."""
 
 LONGEST_WAIT = 0.01
 """Seconds for which a program waits for its operands: compiling it takes as long. Where they take
@@ -48,6 +53,10 @@ _MOVING = frozenset((ops.literal, ops.iota, ops.pad, ops.concatenate, ops.dynami
 _ROUNDING = frozenset((ops.add, ops.sub, ops.mul, ops.div, ops.square, ops.sqrt))
 _OF_INTEGERS = frozenset((ops.max, ops.min))
 """Of floats, compilers may take either of two zeros."""
+
+
+_OF_DRAWS = frozenset((ops.erf, ops.erf_inv))
+"""Further ops of which each element depends on those at its place."""
 
 
 def is_exact(function: Function) -> bool:
@@ -107,6 +116,63 @@ def results(function: Function, arrays: Sequence[Any]) -> list[np.ndarray] | Non
         return reference.run(function, values, _certain)
     except _UncertainError:
         return None
+
+
+# --- draws --------------------------------------------------------------------------------
+
+def draw_of_all_shapes(function: Function) -> Function | None:
+    """A program of `DRAWN` elements whose first ones are those of a small draw, of any shape: each
+    element is computed from the bits of its number. None where the program is no such draw.
+
+        %1: u32[3,4] = random_bits(%key) {shape = [3, 4]}    %1: u32[1024] = random_bits(%key) {...
+        %2: f32[3,4] = bitcast(%1) {dtype = f32}             %2: f32[1024] = bitcast(%1) {...
+    """
+    if len(function.returns) != 1:
+        return None
+    shape = function.returns[0].type.shape
+    if not shape or not 0 < math.prod(shape) <= DRAWN or not all([
+            not v.type.shape or v.type.dtype.is_integer for v in function.params]):
+        return None
+    b = Builder(function.name)
+    env = {v: b.param(v.type) for v in function.params}
+    wide: set[Value] = set()
+    drawn = 0
+    for op in function.ops:
+        (result, *others), attrs = op.results, op.attrs
+        if others or op.definition.has_bodies or result.type.sharding is not None:
+            return None
+        if _is_of_draw(op, shape, wide):
+            wide.add(result)
+            drawn += op.definition is ops.random_bits
+            attrs = {**attrs, "shape": (DRAWN,)} if "shape" in attrs else attrs
+        elif not wide.isdisjoint(op.operands) or result.type.shape:
+            return None
+        env[result] = b.emit(op.definition, *[env[v] for v in op.operands], **attrs)
+    last = function.returns[0]
+    return b.close([env[last]]) if drawn == 1 and last in wide else None
+
+
+def _is_of_draw(op: Op, shape: tuple[int, ...], wide: set[Value]) -> bool:
+    """Whether an op has one result for each element of a draw, from those in `wide` or from
+    values that are the same for all."""
+    definition = op.definition
+    if op.results[0].type.shape != shape:
+        return False
+    if definition is ops.random_bits:
+        key = op.operands[0].type
+        return key.dtype is dtypes.key_fry and not key.shape
+    if definition is ops.literal:
+        return op.attrs["value"].array.ndim == 0
+    if definition is ops.broadcast_in_dim:
+        return not op.operands[0].type.shape
+    return ((ELEMENTWISE in definition.traits or definition in _OF_DRAWS)
+            and "shape" not in op.attrs and wide.issuperset(op.operands))
+
+
+def first_of(drawn: Any, aval: Any, sharding: Any, committed: bool) -> Any:
+    """The array of type `aval` with the first elements of what a program of all shapes gave."""
+    values = np.asarray(memoryview(drawn))[:math.prod(aval.shape)].reshape(aval.shape)
+    return binding.put_copy(aval, sharding, values, committed)
 
 
 class _UncertainError(Exception):

@@ -184,6 +184,35 @@ class FirstRuns(Compiled):
         return super().executed(buffers, committed)
 
 
+class FirstDraws(FirstRuns):
+    """A small draw of random numbers, at first the beginning of a longer one, whose program serves
+    draws of all shapes."""
+
+    __slots__ = ("longer",)
+
+    def __init__(self, longer: Function, *rest: Any) -> None:
+        super().__init__(*rest)
+        self.longer = longer
+
+    def executed(self, buffers: list[Any], committed: bool) -> list[Any]:
+        """As `Compiled.executed`, by the longer draw for the first few times."""
+        if self.executable is not None or self.left <= 0:
+            return super().executed(buffers, committed)
+        self.left -= 1
+        key = self.place, fingerprint(self.longer)
+        found = _DRAWS.get(key)
+        if found is None:
+            made = executable_of(self.longer, name=self.named, devices=self.place.devices,
+                                 effort="eager")
+            found = _DRAWS[key] = Compiled(
+                made, self.kept, [(self.longer.returns[0].type, False)], self.place)
+        (drawn,) = found.executed(buffers, False)
+        return [by_numpy.first_of(drawn, self.out_avals[0], self.place.sharding, committed)]
+
+
+_DRAWS: dict[Any, Compiled] = {}
+
+
 class SpreadProgram(Compiled):
     """A program on several devices: each argument and each result has its own sharding."""
 
@@ -289,9 +318,11 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
     places = {i: sum(kept[:i]) for i in donated if kept[i]}
     if enable_checks.value:
         watching.verified(pruned)
-    if effort == "eager" and _begins_by_numpy(pruned, place) and not (
-            donated or options or keep_unused):
-        return FirstRuns(pruned, name, kept, out_types, place)
+    if effort == "eager" and not (donated or options or keep_unused) and _is_alone(place):
+        if by_numpy.is_exact(pruned):
+            return FirstRuns(pruned, name, kept, out_types, place)
+        if (longer := by_numpy.draw_of_all_shapes(pruned)) is not None:
+            return FirstDraws(longer, pruned, name, kept, out_types, place)
     ins, partition = None, None
     if type(place) is not Placement:
         spread: Any = place
@@ -326,9 +357,10 @@ def executable_of(function: Function, *, name: str, **request: Any) -> Any:
     return executable
 
 
-def _begins_by_numpy(function: Function, place: Placement) -> bool:
-    """Whether NumPy may compute the first runs: nothing looks at programs as they are compiled."""
-    if not by_numpy.is_exact(function) or type(place) is not Placement or binding.guarded:
+def _is_alone(place: Placement) -> bool:
+    """Whether other means may compute the first runs of a program: it runs on one device of a CPU,
+    and nothing looks at programs as they are compiled."""
+    if type(place) is not Placement or binding.guarded:
         return False
     from lowering import clients, dump  # with the first program, not with the library
 
@@ -394,6 +426,7 @@ def clear() -> None:
     """Forget every program of this process, and every trace (those on disk stay)."""
     binding.clear_pjit_caches()
     _UNITS.clear()
+    _DRAWS.clear()
     _FILLED.clear()
     for empty in TABLES:
         empty()

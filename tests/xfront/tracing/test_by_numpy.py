@@ -311,6 +311,53 @@ def test_threads() -> None:
     assert not wrong
 
 
+DRAWS: dict[str, Callable[..., Any]] = {
+    "normal": random.normal, "uniform": random.uniform, "bits": random.bits,
+    "between": lambda k, s: random.uniform(k, s, minval=-2.5, maxval=3.25),
+    "truncated": lambda k, s: random.truncated_normal(k, -2, 2, s),
+    "exponential": random.exponential, "gumbel": random.gumbel, "laplace": random.laplace,
+    "logistic": random.logistic, "cauchy": random.cauchy, "rademacher": random.rademacher,
+    "bernoulli": lambda k, s: random.bernoulli(k, 0.3, s),
+    "randint": lambda k, s: random.randint(k, s, 0, 17)}
+SHAPES = ((1,), (2,), (3,), (8,), (1, 16), (16, 1), (17, 3), (2, 3, 4), (1000,), (1024,),
+          (0,), (1025,))
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_draws(x64: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The beginning of a longer draw is the draw that is compiled for its shape, and the one under
+    `jit` in that program."""
+    rng, taken = np.random.default_rng(), 0
+    real = by_numpy.first_of
+
+    def counted(*args: Any) -> Any:
+        nonlocal taken
+        taken += 1
+        return real(*args)
+
+    monkeypatch.setattr(by_numpy, "first_of", counted)
+    with xfront.enable_x64(x64):
+        for name, draw in DRAWS.items():
+            for shape in SHAPES:
+                seed = int(rng.integers(2**31))
+                for key in (random.key(seed), random.PRNGKey(seed)):
+                    runs = [_facts(draw(key, shape)) for _ in range(3)]
+                    assert runs[0] == runs[1] == runs[2], (name, shape, seed)
+    assert taken >= 8 * 9 * 2, taken
+
+
+def test_draws_of_all_shapes_are_told_apart() -> None:
+    """Programs whose elements depend on others, or on arrays, have a program of their own."""
+    key, x = random.key(0), jnp.ones((4,))
+    for f in (lambda k: random.normal(k, (4,)) + x, lambda k: random.normal(k, (4,)).sum(),
+              lambda k: random.normal(k, (4,)) - random.normal(k, (4,)).sum(),
+              lambda k: random.normal(k, (4,))[::-1], lambda k: random.permutation(k, 4),
+              lambda k: random.normal(k, ()), lambda k: random.bits(k, (4,), "uint8") + jnp.arange(
+                  4, dtype="uint8"), lambda k: jnp.sort(random.normal(k, (4,)))):
+        function = simplify(xfront.make_ir(f)(key).ir)
+        assert by_numpy.draw_of_all_shapes(function) is None, function
+
+
 SCRIPT = """
 import hashlib, sys
 import numpy as np
@@ -321,6 +368,7 @@ digest = hashlib.sha256()
 for seed in range(4):
     for i, key in enumerate(jax.random.split(jax.random.key(seed), 5)):
         x = jax.random.normal(key, (3, 4)) * jnp.sqrt(2 / (i + 1))
+        digest.update(np.asarray(jax.random.truncated_normal(key, -1, 2, (i + 1, 5))).tobytes())
         digest.update(np.asarray(jnp.stack([x[0] * x[1], x[1] / x[2], -x[2]])).tobytes())
         digest.update(np.asarray(jax.random.key_data(jax.random.fold_in(key, i))).tobytes())
 print(digest.hexdigest())
