@@ -139,7 +139,7 @@ def draw_of_all_shapes(function: Function) -> Function | None:
     drawn = 0
     for op in function.ops:
         (result, *others), attrs = op.results, op.attrs
-        if others or op.definition.has_bodies or result.type.sharding is not None:
+        if others or op.definition.has_bodies or not _is_small(result.type):
             return None
         if _is_of_draw(op, shape, wide):
             wide.add(result)

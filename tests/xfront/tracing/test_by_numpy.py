@@ -318,7 +318,8 @@ DRAWS: dict[str, Callable[..., Any]] = {
     "exponential": random.exponential, "gumbel": random.gumbel, "laplace": random.laplace,
     "logistic": random.logistic, "cauchy": random.cauchy, "rademacher": random.rademacher,
     "bernoulli": lambda k, s: random.bernoulli(k, 0.3, s),
-    "randint": lambda k, s: random.randint(k, s, 0, 17)}
+    "randint": lambda k, s: random.randint(k, s, 0, 17),
+    "bfloat16": lambda k, s: random.normal(k, s, jnp.bfloat16)}
 SHAPES = ((1,), (2,), (3,), (8,), (1, 16), (16, 1), (17, 3), (2, 3, 4), (1000,), (1024,),
           (0,), (1025,))
 
