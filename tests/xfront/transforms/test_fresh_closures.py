@@ -14,7 +14,7 @@ import lowering
 import xfront as jax
 import xfront.numpy as jnp
 from xfront import lax
-from xfront.tracing import programs
+from xfront.tracing import by_numpy, programs
 
 X = np.linspace(0.1, 0.9, 4, dtype=np.float32)
 
@@ -24,9 +24,11 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The name of each program that is lowered, then compiled or loaded.
 
     What other tests ran does not count: after two new programs of a name, the next one runs by
-    units first.
+    units first. Small programs are compiled when they first run, not when they have run often.
     """
     names: list[str] = []
+    monkeypatch.setattr(by_numpy, "RUNS", 0)
+    programs.clear()
     monkeypatch.setattr(programs, "_NEW_IN_A_ROW", {})
     compile_function = lowering.compile_function
 
