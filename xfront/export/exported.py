@@ -54,11 +54,11 @@ class _Called(custom_vjp):
         super().__init__(run)
         self.exported = exported
 
-    def deferred(self, name: str, static: list, given: Any, flat: Any) -> Any:
+    def deferred(self, name: str, static: list, given: Any, flat: Any, reached: Any) -> Any:
         """The Deferred of one call. It is told apart by that from which the VJP is made: its own
         Functions hold the calls of the VJP, whose rules hold those of the VJP's, and so on without
         end."""
-        rule = super().deferred(name, static, given, flat)
+        rule = super().deferred(name, static, given, flat, reached)
         rule.print = _rule_print(self.exported)
         return rule
 
