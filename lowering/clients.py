@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from . import plugins
@@ -216,7 +218,24 @@ def _try(name: str) -> Any:
         _FAILURES[name] = str(e) or type(e).__name__
         return None
     _CLIENTS[name] = made
+    _warn_at_forks()
     return made
+
+
+@cache
+def _warn_at_forks() -> None:
+    """Have each later fork of this process warn: a child has the clients but not their threads."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_warn_of_fork)
+
+
+def _warn_of_fork() -> None:
+    if _CLIENTS:
+        warnings.warn(
+            "os.fork() was called after xfront had made a client for a device. The client's "
+            "threads are not there in the child, which waits for ever where it computes with "
+            "xfront; start processes with multiprocessing.get_context('spawn') or 'forkserver'.",
+            RuntimeWarning, stacklevel=2)
 
 
 def _cpu_count() -> int | None:
