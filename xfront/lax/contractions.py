@@ -257,7 +257,7 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
         batch are divided.
       precision, preferred_element_type: as in `dot_general`.
     Raises: TypeError where dtypes differ or the dimension numbers do not match the shapes;
-      ValueError where features or groups do not.
+      ValueError where features or groups do not, or padding removes more than there is.
 
     >>> lax.conv_general_dilated(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (1,), "VALID")
     Array([[[2., 2.]]], dtype=float32)
@@ -292,13 +292,16 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
     if any(s < 1 for s in strides):
         raise TypeError(f"{name}: window_strides must be positive, got {strides}")
     features, batches = _groups(x.shape, k.shape, numbers, feature_group_count, batch_group_count)
+    held = tuple([_dilated(x.shape[d], by) for d, by in zip(lhs_spec[2:], of_x, strict=True)])
     if isinstance(padding, str):
-        held = tuple([_dilated(x.shape[d], by) for d, by in zip(lhs_spec[2:], of_x, strict=True)])
         window = tuple([_dilated(k.shape[d], by) for d, by in zip(rhs_spec[2:], of_k, strict=True)])
         padding = padtype_to_pads(held, window, strides, padding)
     else:
         padding = _pairs(name, padding)
     pads = tuple([ints("padding", p) for p in padding])
+    if any([size + low + high < 0 for size, (low, high) in zip(held, pads, strict=False)]):
+        raise ValueError(f"{name}: padding {pads} removes more elements than the spatial axes of "
+                         f"{x.value.type} have, {held}")
     made = emit(ops.conv_general_dilated, x, k, lhs_spec=lhs_spec, rhs_spec=rhs_spec,
                 out_spec=out_spec, strides=strides, padding=pads, lhs_dilation=of_x,
                 rhs_dilation=of_k, feature_groups=features, batch_groups=batches,

@@ -152,6 +152,9 @@ def test_features_and_groups_of_convolutions_fit():
             lax.conv_general_dilated(x, k, (1, 1), "SAME", **wrong)
     with pytest.raises(TypeError, match="must be an integer"):
         lax.conv_general_dilated(x, k, (1, 1), "SAME", feature_group_count=1.5)
+    for much in (-9, 0), (-5, -4):
+        with pytest.raises(ValueError, match="removes more elements than the spatial axes"):
+            lax.conv_general_dilated(x, k, (1, 1), [much, (0, 0)])
 
 
 def test_convolutions_of_no_features_are_zero():
