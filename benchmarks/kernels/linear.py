@@ -47,6 +47,8 @@ for side in (3, 4, 8):
     of_batch("batched product", side, lambda jax, jnp, a: a @ a)
     of_batch("cholesky", side, lambda jax, jnp, a: jnp.linalg.cholesky(a))
     of_batch_and_vector("triangular solve", side, triangular)
+of_batch("cholesky", 1, lambda jax, jnp, a: jnp.linalg.cholesky(a), (1, *BATCHES))
+of_batch_and_vector("triangular solve", 1, triangular)
 for side in (3, 4):
     of_batch_and_vector("solve", side, lambda jax, jnp, a, b: jnp.linalg.solve(a, b))
     of_batch("inverse", side, lambda jax, jnp, a: jnp.linalg.inv(a))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lowering.forms.conditions import Condition, number
+from lowering.forms.conditions import Condition, condition, number
 from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
@@ -126,6 +126,32 @@ def triangular_solve(b: Builder, op: Op, a: Value, rhs: Value) -> Value:
             made = made - weight(i, j) * known
         solved[i] = made if op.attrs["unit_diagonal"] else made / weight(i, i)
     return fence(ops.concatenate(*[solved[i] for i in range(n)], dimension=axis)).value
+
+
+@condition
+def of_one_row(op: Op) -> bool:
+    """f32 or f64, matrices of one row and column."""
+    x = op.operands[0].type
+    return x.dtype in (dtypes.f32, dtypes.f64) and x.shape[-2:] == (1, 1)
+
+
+# A filter with one observation has such matrices in a loop, where a call of LAPACK, and copies
+# before and behind it, take longer than what is computed around it.
+@form(ops.cholesky, when=of_one_row, row="kernels.linear: cholesky, 1×1")
+def root(b: Builder, op: Op, x: Value) -> Value:
+    """The square root; NaN where the entry is not positive."""
+    entry = Term(b, x)
+    return where(entry > 0.0, ops.sqrt(entry), float("nan")).value
+
+
+@form(ops.triangular_solve, when=of_one_row, row="kernels.linear: triangular solve, 1×1")
+def quotient(b: Builder, op: Op, a: Value, rhs: Value) -> Value:
+    """The right-hand sides by the entry; themselves with `unit_diagonal`."""
+    if op.attrs["unit_diagonal"]:
+        return rhs
+    divisor = b.emit(ops.broadcast_in_dim, a, shape=rhs.type.shape,
+                     dims=tuple(range(rhs.type.ndim)))
+    return b.emit(ops.div, rhs, divisor)
 
 
 # 2 rows in batches of 1000, 3 in batches of 2000: the forms take 0.1 and 0.3 s more to compile.
