@@ -14,7 +14,7 @@ from ...arrays.operands import filled
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
 from ...on_demand import shown as _shown
 from ...tracing.trace import emit
-from .families import Family, negative
+from .families import Family, mirrored, negative
 
 _EXAMPLES = {
     "logpdf": "[0., 1.] -> [-1.145, -1.838]",
@@ -59,7 +59,7 @@ sf = _cauchy.chance("sf", _above)
 logcdf = _cauchy.chance("logcdf", lambda z: emit(ops.log, _above(negative(z))))
 logsf = _cauchy.chance("logsf", lambda z: emit(ops.log, _above(z)))
 ppf = _cauchy.quantile("ppf", _point_below)
-isf = _cauchy.quantile("isf", lambda q: negative(_point_below(q)))
+isf = _cauchy.quantile("isf", lambda q: mirrored(_point_below(q)))
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 __dir__ = _shown(globals())

@@ -307,6 +307,11 @@ def negative(x: Any) -> Any:
     return emit(ops.neg, x)
 
 
+def mirrored(x: Any) -> Any:
+    """-x, and 0 for a zero of either sign."""
+    return sub(like(x, 0), x)
+
+
 def log_of(chance: Formula, complement: Formula) -> Formula:
     """The logarithm of a probability; above 1/2 from its complement, of which no digits are lost
     next to 0."""

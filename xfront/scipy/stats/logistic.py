@@ -12,7 +12,7 @@ from xfront_ir import ops
 from ...numpy.shorthand import add, mul, sub
 from ...on_demand import shown as _shown
 from ...tracing.trace import emit
-from .families import Family, negative
+from .families import Family, mirrored, negative
 
 _EXAMPLES = {
     "logpdf": "[0., 1.] -> [-1.386, -1.627]",
@@ -39,7 +39,7 @@ logpdf, pdf = _logistic.densities(_log_density)
 cdf = _logistic.chance("cdf", lambda z: emit(ops.logistic, z))
 sf = _logistic.chance("sf", lambda z: emit(ops.logistic, negative(z)))
 ppf = _logistic.quantile("ppf", _point_below, first="x")
-isf = _logistic.quantile("isf", lambda q: negative(_point_below(q)), first="x")
+isf = _logistic.quantile("isf", lambda q: mirrored(_point_below(q)), first="x")
 
 __all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "sf"]
 __dir__ = _shown(globals())

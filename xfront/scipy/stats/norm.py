@@ -8,7 +8,7 @@ from __future__ import annotations
 from ...arrays.operands import strong
 from ...on_demand import shown as _shown
 from ..special.normal import log_density_of, log_ndtr_of, ndtr_of, ndtri_of
-from .families import Family, negative
+from .families import Family, mirrored, negative
 
 _EXAMPLES = {
     "logpdf": "[0., 1.] -> [-0.919, -1.419]",
@@ -28,7 +28,7 @@ sf = _norm.chance("sf", lambda z: strong(ndtr_of(negative(z))))
 logcdf = _norm.chance("logcdf", lambda z: strong(log_ndtr_of(z)))
 logsf = _norm.chance("logsf", lambda z: strong(log_ndtr_of(negative(z))))
 ppf = _norm.quantile("ppf", lambda q: strong(ndtri_of(q)))
-isf = _norm.quantile("isf", lambda q: strong(negative(ndtri_of(q))))
+isf = _norm.quantile("isf", lambda q: strong(mirrored(ndtri_of(q))))
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 __dir__ = _shown(globals())
