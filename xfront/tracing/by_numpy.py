@@ -83,7 +83,10 @@ def _is_small(type: TensorType) -> bool:
 
 def _kind(op: Op) -> int | None:
     """How often an op rounds; None where it may not be computed here."""
-    definition, (result, *_) = op.definition, op.results
+    definition = op.definition
+    if not op.results:
+        return None
+    result = op.results[0]
     traits, is_float = definition.traits, result.type.dtype.is_inexact
     if definition in _MOVING or REARRANGES in traits:
         return 0
@@ -138,9 +141,10 @@ def draw_of_all_shapes(function: Function) -> Function | None:
     wide: set[Value] = set()
     drawn = 0
     for op in function.ops:
-        (result, *others), attrs = op.results, op.attrs
-        if others or op.definition.has_bodies or not _is_small(result.type):
+        if len(op.results) != 1 or op.definition.has_bodies or op.definition.effects or not (
+                _is_small(op.results[0].type)):
             return None
+        (result,), attrs = op.results, op.attrs
         if _is_of_draw(op, shape, wide):
             wide.add(result)
             drawn += op.definition is ops.random_bits

@@ -383,3 +383,31 @@ def test_processes(tmp_path: Any) -> None:
                               env={**os.environ, "XFRONT_CACHE_DIR": str(tmp_path)}).stdout
                for runs in ("16", "0", "16", "2")]
     assert len(set(printed)) == 1 and printed[0]
+
+
+def test_effects_beside_a_draw_or_exact_ops_happen_at_each_run() -> None:
+    """Such programs are compiled, whether the effect has a result or none."""
+    seen: list[Any] = []
+
+    def told(x: Any) -> np.ndarray:
+        seen.append(float(x))
+        return np.float32(x)
+
+    def f(x: Any) -> Any:
+        xfront.debug.callback(told, x)
+        return x[0] if x.ndim else x * 2
+
+    def g(x: Any) -> Any:
+        scale = xfront.experimental.io_callback(
+            told, xfront.ShapeDtypeStruct((), jnp.float32), x)
+        return random.uniform(random.key(0), (3,)) * scale
+
+    for _ in range(3):
+        assert float(xfront.vmap(f)(jnp.array([1.0]))[0]) == 2.0
+        assert float(xfront.grad(f)(1.0)) == 2.0
+        value, _slope = xfront.jvp(f, (3.0,), (1.0,))
+        drawn, _slope = xfront.jvp(g, (2.0,), (1.0,))
+        assert float(value) == 6.0
+        np.testing.assert_array_equal(drawn, 2 * random.uniform(random.key(0), (3,)))
+    xfront.effects_barrier()
+    assert seen == [1.0, 1.0, 3.0, 2.0] * 3
