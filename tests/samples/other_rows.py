@@ -256,6 +256,8 @@ SPECIAL: Rows = {
     "expn": ("special.expn(2, m)", "special.expn(2.0, m)"),
     "gamma": ("special.gamma(m)", "special.gamma(c)"),
     "hyp1f1": "special.hyp1f1(m, n, m)", "hyp2f1": "special.hyp2f1(m, n, 1.0 + m, 0.5)",
+    "lpmn": "special.lpmn(2, 2, x)",
+    "lpmn_values": ("special.lpmn_values(2, 2, x, False)", "special.lpmn_values(3, 3, y, True)"),
     "sph_harm_y": "special.sph_harm_y(j, 1, m, n, n_max=3)",
     "betainc": ("special.betainc(m, n, m)", "special.betainc(2, 3.0, m)"),
     "multigammaln": "special.multigammaln(2.0 + m, 2)", "zeta": "special.zeta(1.5 + m, n)",
