@@ -40,8 +40,8 @@ def under_rule(x: Any) -> Any:
     return under_rule(x)
 
 
-def under_rule_and_grad(x: Any) -> Any:
-    return jax.grad(under_rule)(x)
+def under_rule_and_vmap(x: Any) -> Any:
+    return jax.vmap(under_rule)(x[None])[0]
 
 
 under_rule.defjvp(lambda primals, tangents: (primals[0], tangents[0]))
@@ -58,7 +58,7 @@ def under_all(x: Any) -> Any:
     return jax.vmap(jax.grad(inner))(x[None])[0]
 
 
-ENDLESS = [under_jit, under_grad, under_vmap, under_cond, under_scan, under_rule_and_grad,
+ENDLESS = [under_jit, under_grad, under_vmap, under_cond, under_scan, under_rule_and_vmap,
            under_checkpoint, under_all]
 
 
@@ -69,6 +69,11 @@ def test_recursion_without_end_is_an_error(f: Any) -> None:
         f(jnp.float32(1.0))
     assert sys.getrecursionlimit() == limit
     assert float(jax.grad(jnp.sin)(0.0)) == 1.0
+
+
+def test_a_function_whose_rule_ends_is_differentiated() -> None:
+    """The rule runs in its place."""
+    assert float(jax.grad(under_rule)(1.0)) == 1.0
 
 
 def test_in_a_thread() -> None:
