@@ -16,6 +16,7 @@ import xfront
 import xfront.numpy as jnp
 from lowering import compile_function
 from xfront import random
+from xfront.arrays import binding
 from xfront.arrays.placement import placement
 from xfront.tracing import by_numpy, compiled
 from xfront_ir import dtypes, ops
@@ -30,8 +31,9 @@ DTYPES = (dtypes.bool_, dtypes.i32, dtypes.u32, dtypes.i64, dtypes.u64, dtypes.f
 
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test starts without programs, and its second runs are compiled."""
+    """Each test starts without programs and transfer guards, and its second runs are compiled."""
     monkeypatch.setattr(by_numpy, "RUNS", 1)
+    monkeypatch.setattr(binding, "guarded", [])
     compiled.clear()
 
 
