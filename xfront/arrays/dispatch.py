@@ -184,7 +184,8 @@ class Front:
         program = self.memo.get(key)
         if program is None:
             program = self.memo[key] = self.compile(args, tree, kinds, place)
-        return *program.call(leaves, committed), False
+        result, fast = program.call(leaves, committed)
+        return result, fast, not program.compiled.settled
 
     def paths(self, tree: Any) -> list[str]:
         """The names of the leaves, for errors."""
@@ -334,6 +335,7 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...], members: bool =
     direct = Direct(body, call_body, names, defaults, static)
     most, n_written = direct.most, direct.n_written
     is_tellable = "out_sharding" in places
+    n_written_out = len(names) if body.__code__.co_argcount == len(names) else -1
     templates = Templates()
 
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -360,7 +362,7 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...], members: bool =
                 found = direct.find(args, kwargs)
                 if found is not None:
                     return found(*args[:most])
-            full = direct.complete(args, kwargs)
+            full = [*args] if n == n_written_out and not kwargs else direct.complete(args, kwargs)
             target = deepest([full[i] for i in dynamic_indices], state.current) or deepest(
                 full if static_indices else (), None)    # a traced size or axis is refused there
             if target is not None:

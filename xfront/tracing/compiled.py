@@ -100,6 +100,11 @@ class Compiled:
         return self.host_free and not watching.is_on()
 
     @property
+    def settled(self) -> bool:
+        """Whether later runs are like this one: where not, C++ keeps nothing of the call."""
+        return True
+
+    @property
     def name(self) -> str:
         """The program's name in messages."""
         return self.executable.name
@@ -160,6 +165,11 @@ class FirstRuns(Compiled):
         super().__init__(None, kept, out_types, place)
         self.function, self.named = function, name
         self.left = by_numpy.RUNS
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is compiled."""
+        return self.executable is not None
 
     @property
     def name(self) -> str:

@@ -452,7 +452,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     if open_regions.regions:
         trace.following = followed(trace, stack[-1] if stack else None, origins, len(types))
     if of_rule or not staging and of_rule is None:
-        trace.given = reached if of_rule else () if outermost else [*map(_kept, origins or ())]
+        trace.given = reached if of_rule else () if outermost else _kept(origins or ())
     if inputs is not None:
         trace.inputs, trace.of_rule = inputs, of_rule
         trace.known = all([type(x) is not Tracer or x.home.known for x in inputs])
@@ -499,9 +499,12 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     return Recorded(function, trace.sources, trace)
 
 
-def _kept(x: Any) -> Tracer | None:
-    """A tracer for which a parameter stands; a trace keeps no arrays alive."""
-    return x if type(x) is Tracer else None
+def _kept(origins: Sequence[Any]) -> list[Tracer | None]:
+    """The tracers for which parameters stand; a trace keeps no arrays alive."""
+    kept: list[Tracer | None] = []
+    for x in origins:                            # a comprehension is one more call before 3.12
+        kept.append(x if type(x) is Tracer else None)
+    return kept
 
 
 _no_tracing, _logs = no_tracing.state, log_compiles.state

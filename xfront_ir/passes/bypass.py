@@ -78,9 +78,14 @@ def _around(op: Op, read: set[Value]) -> Changed | None:
     if regions.is_loop:
         stay["carry"] = _needed(groups, stay, read)
     functions: list[Function] = []
+    repeats = False
+    seen: dict[Value, Value] = {}
+    for v in op.operands:
+        repeats = repeats or v in seen
+        seen[v] = v
     for one, params in zip(held, groups.params, strict=True):
         narrowed = returning(op, one, stay)
-        if (twice := _twice(groups, params)) and not has_effects(op):
+        if repeats and (twice := _twice(groups, params)) and not has_effects(op):
             narrowed = remembered(narrowed, ("joined", *twice.items()), _joined, narrowed, twice)
         functions.append(remembered(narrowed, "without dead code", dead_code, narrowed))
     used = _used(groups, functions)
@@ -169,8 +174,10 @@ def _of_turns(groups: ByGroup, read: set[Value]) -> Found:
                     "shape": result.type.shape, "dims": tuple(range(1, result.type.ndim))},
                     (whole := Value(result.type),), groups.op.loc))
                 moved[result] = whole
-            elif result in read and first.setdefault(v, result) is not result:
+            elif result in read and v in first:
                 moved[result] = first[v]
+            elif result in read:
+                first[v] = result
         stay["ys"] = [result in read and result not in moved for result in results["ys"]]
     return stay, moved, before
 

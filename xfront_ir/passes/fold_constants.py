@@ -154,10 +154,11 @@ def _same_type(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> V
 
 
 def _transpose(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
-    permutation, x = op.attrs["permutation"], operands[0].type
-    moved = [d for d in permutation if x.shape[d] != 1]        # axes of size 1 have no order
-    if x is op.results[0].type and moved == sorted(moved):
-        return operands[0]
+    permutation, type = op.attrs["permutation"], operands[0].type
+    if type is op.results[0].type:
+        moved = [d for d in permutation if type.shape[d] != 1]     # axes of size 1 have no order
+        if moved == sorted(moved):
+            return operands[0]
     inner = known.get(operands[0])
     if inner is None or inner.definition is not op.definition:
         return None

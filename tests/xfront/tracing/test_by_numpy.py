@@ -15,6 +15,7 @@ import pytest
 import xfront
 import xfront.numpy as jnp
 from lowering import compile_function
+from tests.work import calls
 from xfront import random
 from xfront.arrays import binding
 from xfront.arrays.placement import placement
@@ -385,6 +386,24 @@ def test_processes(tmp_path: Any) -> None:
                               env={**os.environ, "XFRONT_CACHE_DIR": str(tmp_path)}).stdout
                for runs in ("16", "0", "16", "2")]
     assert len(set(printed)) == 1 and printed[0]
+
+
+def test_later_runs_are_those_of_a_program_that_was_compiled_at_first(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """C++ runs them alone, by the number of Python calls."""
+    x, key = jnp.ones((4, 5)), random.key(0)
+    functions: list[Callable[[], Any]] = [
+        lambda: x + x, lambda: x[0], lambda: x * 2.0, lambda: jnp.concatenate([x, x]),
+        lambda: random.normal(key, (5,)), lambda: random.split(key), lambda: x.astype(jnp.int32)]
+    found = []
+    for runs in (0, 3):
+        monkeypatch.setattr(by_numpy, "RUNS", runs)
+        compiled.clear()
+        for f in functions:
+            for _ in range(runs + 3):
+                f()
+        found.append([calls(f) for f in functions])
+    assert found[0] == found[1]
 
 
 def test_effects_beside_a_draw_or_exact_ops_happen_at_each_run() -> None:
