@@ -55,7 +55,8 @@ def is_number(x: Any) -> bool:
 
 def plain_number(x: Any) -> Any:
     """A number of Python in its own class: the member of an `IntEnum` as an int."""
-    return next(kind for kind in (int, float, complex) if isinstance(x, kind))(x)
+    kind: Any = int if isinstance(x, int) else float if isinstance(x, float) else complex
+    return kind(x)
 
 
 class State(threading.local):

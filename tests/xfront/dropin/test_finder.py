@@ -64,6 +64,8 @@ a, b = promote_dtypes_complex(jnp.ones(2, jnp.float16), 1)
 assert a.dtype == b.dtype == jnp.complex64 and not b.weak_type
 assert [x.weak_type for x in promote_dtypes_inexact(1, 2)] == [True, True]
 assert [str(x.dtype) for x in promote_dtypes(1, jnp.ones(2))] == ["float32"] * 2
+from jax._src.numpy.ufuncs import ufunc
+assert ufunc is jnp.ufunc and jax._src.numpy.ufunc_api.ufunc is ufunc
 from jax._src.public_test_util import check_close
 check_close({"a": jnp.ones(4)}, {"a": jnp.ones(4) + 3e-6})
 for other, error in ((jnp.ones(4) + 1e-4, AssertionError), ({"b": 1.0}, ValueError)):

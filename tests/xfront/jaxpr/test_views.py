@@ -88,6 +88,18 @@ def test_parts_of_a_program():
     core.check_jaxpr(jaxpr)
 
 
+def test_the_line_of_an_eqn_in_words():
+    from xfront.extend.source_info_util import summarize
+
+    (eqn,) = jax.make_jaxpr(lambda x: x + 1)(1.0).eqns
+    file, line, column, _ = summarize(eqn.source_info).replace(" ", ":").rsplit(":", 3)
+    with open(__file__) as text:
+        there = text.readlines()[int(line) - 1][int(column):]
+    assert file == __file__ and there.startswith("x + 1")
+    with pytest.raises(ValueError, match="num_frames"):
+        summarize(eqn.source_info, 0)
+
+
 def test_each_tracer_from_outside_is_a_constant_of_its_own() -> None:
     counts = []
 
