@@ -98,7 +98,6 @@ _REASONS = {
     "its parameters are NumPy's, `arg1` and `arg2`": "dtypes.issubdtype(a) dtypes.issubdtype(b)",
     "write `sharding.Mesh`": "interpreters.mlir.Mesh",
     "write `contextvars.ContextVar`; it is no part of a program's key": "make_user_context",
-    "write Python's `breakpoint()` in a `debug.callback`": "debug.breakpoint",
     "give arrays of the one dtype and convert in a `custom_jvp`":
         "experimental.primal_tangent_dtype",
     _QUANTISED: "nn.get_scaled_dot_general_config nn.scaled_dot_general",
