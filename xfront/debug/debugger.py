@@ -50,7 +50,8 @@ def breakpoint(*, backend: str | None = None, filter_frames: bool = True,
       ordered: whether the prompt keeps its order among ordered effects.
       token: None only.
       stdin, stdout: where commands are read and answers written; None for the process's own.
-    Raises: ValueError for another backend, or a number of frames below 1.
+    Raises: ValueError for another backend, or a number of frames below 1; TypeError where `stdin`
+      or `stdout` is no text stream.
 
     >>> import io
     >>> answers = io.StringIO()
@@ -67,6 +68,9 @@ def breakpoint(*, backend: str | None = None, filter_frames: bool = True,
         raise ValueError(f"debug.breakpoint: backend must be 'cli' or None, got {backend!r}")
     if num_frames is not None and num_frames < 1:
         raise ValueError(f"debug.breakpoint: num_frames must be at least 1, got {num_frames}")
+    for name, stream, method in (("stdin", stdin, "readline"), ("stdout", stdout, "write")):
+        if stream is not None and not hasattr(stream, method):
+            raise TypeError(f"debug.breakpoint: {name} must be a text stream, got {stream!r}")
     only("debug.breakpoint", None, "effects keep their order by `ordered`", token=token)
     operands: list[Tracer] = []
     frames = _frames(sys._getframe(2), filter_frames, num_frames, operands)
