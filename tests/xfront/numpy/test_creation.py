@@ -166,6 +166,29 @@ def test_ranges_meet_their_ends_and_stay_between():
                                   np.histogram(values, 5, (0, 25))[0])
 
 
+def test_values_between_known_numbers_are_one_literal_each_rounded_once():
+    draw = np.random.default_rng(5)
+    for n in (0, 1, 2, 3, 7, 50, 1024):
+        for endpoint in (True, False):
+            low, high = (float(x) for x in draw.normal(size=2) * 10.0 ** draw.integers(-20, 20, 2))
+            made = xfront.jit(lambda: jnp.linspace(low, high, n, endpoint))()  # noqa: B023
+            ends = float(np.float32(low)), float(np.float32(high))
+            right = np.linspace(*ends, n, endpoint=endpoint)
+            np.testing.assert_array_equal(made, right.astype(np.float32))
+            np.testing.assert_array_equal(jnp.linspace(low, high, n, endpoint), made)
+            by_array = jnp.linspace(jnp.float32(low), high, n, endpoint)
+            np.testing.assert_allclose(by_array, made, rtol=3e-7, atol=2e-7 * max(map(abs, ends)))
+            assert (by_array.dtype, by_array.weak_type) == (made.dtype, made.weak_type)
+    text = str(xfront.make_ir(lambda: jnp.linspace(0.0, 1.0, 5, dtype=np.float32))())
+    assert text.count("=") == text.count("literal() {value =") * 3
+    with xfront.enable_x64(True):
+        assert jnp.linspace(0, 1, 3).dtype == np.float64
+    for low, high in ((0, 1 << 40), (1 << 31, 0)):
+        with pytest.raises(OverflowError):
+            jnp.linspace(low, high, 3)
+    assert np.isnan(jnp.linspace(0.0, float("nan"), 3)[1])
+
+
 @pytest.mark.parametrize(("first", "last"), [(1, 1000), (-7.3, -1e-3), (1e-30, 1e30), (5, 0.1)])
 def test_geomspace_is_right_to_three_units_in_the_last_place(first, last):
     first, last = float(np.float32(first)), float(np.float32(last))
