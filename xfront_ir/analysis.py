@@ -75,7 +75,8 @@ def last_uses(fn: Function) -> dict[Value, int]:
 
 
 def has_effects(fn: Function) -> bool:
-    """Whether `fn` or a body in it holds an op that must be kept though nobody reads its results."""
+    """Whether `fn` or a body in it holds an op that must be kept though nobody reads what it gives.
+    """
     return derived(fn, "effects", _own_effects, any)
 
 

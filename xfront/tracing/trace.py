@@ -451,8 +451,9 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     tracers = trace.parameters(types, weaks, param_names)
     if open_regions.regions:
         trace.following = followed(trace, stack[-1] if stack else None, origins, len(types))
-    if of_rule or not staging and of_rule is None:
-        trace.given = reached if of_rule else () if outermost else _kept(origins or ())
+    if of_rule or not staging:
+        trace.given = (reached if of_rule else () if outermost or of_rule is False else
+                       _kept(origins or ()))
     if inputs is not None:
         trace.inputs, trace.of_rule = inputs, of_rule
         trace.known = all([type(x) is not Tracer or x.home.known for x in inputs])
