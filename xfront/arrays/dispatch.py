@@ -24,6 +24,7 @@ from xfront_ir.types import tensor
 from ..config import trace_key
 from ..tracebacks import shorten
 from ..tracing import programs, watching
+from ..tracing.compiled import living
 from ..tracing.trace import Trace, leak_error, state, trace_function, type_of
 from ..tracing.tracer import Tracer
 from ..tracing.watched_runs import run as watched_run
@@ -157,7 +158,7 @@ class Front:
         self.body, self.name, self.static_indices = body, name, static_indices
         self.arguments = tuple(arguments) or body.__code__.co_varnames     # the names in errors
         self.memo: dict[Any, Program] = {}
-        _FRONTS.add(self)
+        _FRONTS[self] = None
 
         def uncompiled(*args: Any) -> Any:       # runs where jit is disabled: a body needs a trace
             try:
@@ -212,11 +213,11 @@ class Front:
         return Program(compiled, traced.captures, out_tree, traced.function)
 
 
-_FRONTS: weakref.WeakSet[Front] = weakref.WeakSet()
+_FRONTS: weakref.WeakKeyDictionary[Front, None] = weakref.WeakKeyDictionary()
 
 
 def _forget_memos() -> None:
-    for front in list(_FRONTS):
+    for front in living(_FRONTS):
         front.memo.clear()
 
 

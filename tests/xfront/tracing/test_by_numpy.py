@@ -16,7 +16,7 @@ import xfront
 import xfront.numpy as jnp
 from lowering import compile_function
 from tests.work import calls
-from xfront import random
+from xfront import lax, random
 from xfront.arrays import binding
 from xfront.arrays.placement import placement
 from xfront.tracing import by_numpy, compiled
@@ -242,6 +242,30 @@ def _computes(call: Callable[[], Any]) -> bool:
     finally:
         by_numpy.put = real
     return count > 0
+
+
+MASK = np.array([[True, False, True], [False, True, False]])
+ON_KEYS: list[Callable[[Any, Any], Any]] = [
+    lambda a, b: jnp.where(jnp.asarray(MASK), a, b), lambda a, b: jnp.where(MASK[:, :1], a, b[0]),
+    lambda a, b: jnp.where(jnp.asarray(MASK[0, :2]), a[0, :2], b[1, :2]),
+    lambda a, b: lax.select_n(jnp.asarray(MASK), a, b), lambda a, b: lax.select(True, a, b),
+    lambda a, b: xfront.vmap(jnp.where)(jnp.asarray(MASK), a, b),
+    lambda a, b: jnp.concatenate([a, b], 1), lambda a, b: jnp.stack([a, b], -1),
+    lambda a, b: a.T[::-1], lambda a, b: a[:, ::2], lambda a, b: a[1, -1],
+    lambda a, b: lax.dynamic_slice(a, (1, 5), (1, 2)),
+    lambda a, b: lax.dynamic_update_slice(a, b[:, 1:], (0, 1)),
+    lambda a, b: jnp.broadcast_to(a[:, None], (2, 2, 3)), lambda a, b: a.reshape(3, 2),
+    lambda a, b: jnp.roll(a, 1, 1), lambda a, b: random.fold_in(a[0, 0], 7)]
+
+
+def test_first_runs_on_arrays_of_keys() -> None:
+    """The words of a key go where the key goes."""
+    a, b = random.split(random.key(0), (2, 3)), random.split(random.key(1), (2, 3))
+    for i, f in enumerate(ON_KEYS):
+        first, second = [random.key_data(f(a, b)) for _ in range(2)]
+        assert same_bits(first, second), i
+    chosen = np.where(MASK[..., None], random.key_data(a), random.key_data(b))
+    assert same_bits(random.key_data(ON_KEYS[0](a, b)), chosen)
 
 
 def test_odd_numbers_are_left_to_the_program() -> None:
