@@ -194,6 +194,7 @@ def _calls(x: Any, y: Any, n: Any, key: Any) -> dict[str, Callable[[], Any]]:
         "of one": lambda: x[0, 0] * 2,
         "split": lambda: random.split(key, 3), "fold_in": lambda: random.fold_in(key, 7),
         "one of split": lambda: random.split(key)[1], "key_data": lambda: random.key_data(key),
+        "chosen": lambda: jnp.where(x[0, :3] < y[0, :3], random.split(key, 3), key),
         "raw": lambda: random.split(random.PRNGKey(3), (2, 2)), "random bits": lambda: random.bits(
             key, (3, 5)), "seeded": lambda: random.key(n.shape[0]),
         "product of integers": lambda: xfront.vmap(lambda a: a * 3 - 1)(n),
