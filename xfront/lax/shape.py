@@ -479,12 +479,21 @@ def full_like(x: ArrayLike | SupportsShape, fill_value: ArrayLike, dtype: DTypeL
     shape = np.shape(x) if shape is None else shape
     wanted = dtype if dtype is not None else found.numpy if not found.is_key else own
     made = _full_like(shape, fill_value, wanted, weak and dtype is None)
-    place = beside(x, made.shape)
+    place = place_like(x, made.shape)
     if place is None:
         return made
     from ..devices import device_put  # late: it builds on arrays
 
     return device_put(made, place)
+
+
+def place_like(x: Any, shape: tuple[int, ...]) -> Any:
+    """Where an array of `shape` like `x` goes; None for the default device."""
+    if type(x) is not Tracer:
+        return beside(x, shape)
+    t = x.value.type
+    divided = t.sharding is not None and t.sharding.mesh.names and not t.is_manual
+    return x.aval.sharding if divided and t.shape == tuple(shape) else None
 
 
 @eager(static=("shape", "dtype", "weak"))

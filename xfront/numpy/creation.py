@@ -28,7 +28,6 @@ from ..arrays.annotations import (
     ShardingLike,
     SupportsShape,
 )
-from ..arrays.commitment import beside
 from ..arrays.dispatch import Front, eager
 from ..arrays.keys import KeyArray
 from ..arrays.operands import (
@@ -49,6 +48,7 @@ from ..dtypes import (
     requested_dtype,
     result_type,
 )
+from ..lax.shape import place_like
 from ..tracebacks import shorten, warn
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
@@ -479,15 +479,6 @@ def _full(fill_value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return broadcast_to(x, shape)
 
 
-def _beside(a: Any, shape: tuple[int, ...]) -> Any:
-    """Where an array of `shape` like `a` goes; None for the default device."""
-    if type(a) is not Tracer:
-        return beside(a, shape)
-    t = a.value.type
-    divided = t.sharding is not None and t.sharding.mesh.names and not t.is_manual
-    return a.aval.sharding if divided and t.shape == shape else None
-
-
 def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any, bool]:
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         a = array_like(name, a)
@@ -505,7 +496,7 @@ def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | 
     Array([0, 0, 0], dtype=int32)
     """
     made = _like("zeros_like", a, dtype, shape)
-    return filled(0, *made, place_of("zeros_like", device, out_sharding) or _beside(a, made[0]))
+    return filled(0, *made, place_of("zeros_like", device, out_sharding) or place_like(a, made[0]))
 
 
 def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
@@ -516,7 +507,7 @@ def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | N
     Array([1, 1, 1], dtype=int32)
     """
     made = _like("ones_like", a, dtype, shape)
-    return filled(1, *made, place_of("ones_like", device, out_sharding) or _beside(a, made[0]))
+    return filled(1, *made, place_of("ones_like", device, out_sharding) or place_like(a, made[0]))
 
 
 def empty_like(prototype: ArrayLike | SupportsShape, dtype: DTypeLike | None = None,
@@ -529,7 +520,7 @@ def empty_like(prototype: ArrayLike | SupportsShape, dtype: DTypeLike | None = N
     """
     made = _like("empty_like", prototype, dtype, shape)
     return filled(0, *made, place_of("empty_like", device, out_sharding)
-                  or _beside(prototype, made[0]))
+                  or place_like(prototype, made[0]))
 
 
 def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None,
@@ -542,7 +533,7 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     Array([7, 7, 7], dtype=int32)
     """
     shape, kind, weak = _like("full_like", a, dtype, shape)
-    place = place_of("full_like", device, out_sharding) or _beside(a, shape)
+    place = place_of("full_like", device, out_sharding) or place_like(a, shape)
     if is_extended(kind):
         if getattr(fill_value, "dtype", None) != kind:
             raise TypeError(f"full_like: an array of {kind} is filled with a key, got "
