@@ -178,6 +178,17 @@ def test_derivatives_where_formulas_meet():
     assert float(xfront.grad(lambda v: jnp.where(v > 1, v * v, -v))(2.0)) == 4.0
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "complex64"])
+def test_sinc_is_zero_at_integers_and_near_them_as_close_as_the_dtype_allows(dtype):
+    x = jnp.array([1, -2, 3, 7, 100], dtype)
+    np.testing.assert_array_equal(np.asarray(jnp.sinc(x)).astype(np.complex64), np.zeros(5))
+    near = jnp.array([2.0078125, -3.015625, 5.25], dtype)
+    with np.errstate(all="ignore"):
+        want = np.sinc(np.asarray(near).astype(np.complex128)).real
+    np.testing.assert_allclose(np.asarray(jnp.sinc(near)).astype(np.complex128).real, want,
+                               rtol=4 * float(jnp.finfo(dtype).eps), atol=1e-15)
+
+
 def test_whole_array_comparisons():
     x = np.array([1.0, np.nan], np.float32)
     assert not jnp.array_equal(x, x)
