@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .row import Row
+from .row import DTYPES, Row, default_float
 
 UNARY = ("f(a[()])", "f(a[0])", "f(a[2, 0, 3])", "f(a[7])", "f(a[3, 4])",
          "f(a[1, 2, 1, 3, 1, 2, 1])", "f(e[9])")
@@ -49,7 +49,9 @@ ROWS = [
     *unary("conj conjugate", result=lambda dtype: dtype, why="NumPy makes int8 of bools"),
     *unary("positive", beyond={"bool": "it is the value"}),
     Row("numpy.nan_to_num", UNARY[:-1]),
-    *unary("sinc", reference=_sinc),
+    *unary("sinc", reference=_sinc, dtypes=[d for d in DTYPES if "complex" not in d]),
+    *unary("sinc", "usual", reference=_sinc, dtypes=("complex64", "complex128"), backward=2.0,
+           why="pi times the imaginary part is rounded before its exponential"),
     *unary("fix", reference=lambda x: np.trunc(np.true_divide(x, 1)),
            why="integers become floats"),
     *unary("cosh sinh exp exp2 expm1 i0", "usual"),
@@ -60,8 +62,9 @@ ROWS = [
     *unary("arccosh acosh", "above 1"),
     *[Row(f"numpy.{name}", UNARY[:-1]) for name in ("bitwise_not", "bitwise_invert", "invert")],
     Row("numpy.bitwise_count", UNARY[:-1], result=lambda dtype: "uint8"),
-    *unary("spacing", dtypes=("float16", "float32", "float64"), exact=True, grad=False),
-    *unary("frexp modf"),
+    *unary("spacing", dtypes=("float32", "float64"), exact=True, grad=False),
+    *unary("frexp", result=lambda dtype: f"{default_float(dtype)} int32"),
+    *unary("modf"),
     *binary("add multiply subtract maximum minimum fmax fmin equal not_equal less less_equal "
             "greater greater_equal logical_and logical_or logical_xor"),
     *of_reals("copysign hypot arctan2 atan2"),

@@ -189,6 +189,21 @@ def test_sinc_is_zero_at_integers_and_near_them_as_close_as_the_dtype_allows(dty
                                rtol=4 * float(jnp.finfo(dtype).eps), atol=1e-15)
 
 
+def test_logarithms_of_doubles_are_right_to_a_few_units_everywhere():
+    x = np.linspace(-0.97, 0.97, 3001)
+    z = np.linspace(0.3, 1.1, 41)[:, None] * np.exp(1j * np.linspace(-3, 3, 61))
+    with xfront.enable_x64(True):
+        made = xfront.jit(lambda x, z: {
+            "log1p": jnp.log1p(x), "arctanh": jnp.arctanh(x), "log": jnp.log(z),
+            "log10": jnp.log10(z), "log1p of complex": jnp.log1p(z - 1)})(x, z)
+    wide, of = x.astype(np.longdouble), z.astype(np.clongdouble)
+    for name, want in {"log1p": np.log1p(wide), "arctanh": np.arctanh(wide), "log": np.log(of),
+                       "log10": np.log10(of),
+                       "log1p of complex": np.log1p((z - 1).astype(np.clongdouble))}.items():
+        off = np.abs(np.asarray(made[name]) - want) / np.maximum(np.abs(want), 0.01)
+        assert off.max() < 6 * 2.0 ** -53, (name, float(off.max() * 2.0 ** 53))
+
+
 def test_whole_array_comparisons():
     x = np.array([1.0, np.nan], np.float32)
     assert not jnp.array_equal(x, x)
