@@ -36,9 +36,9 @@ def of_reals(names: str, *domains: str, **options: object) -> list[Row]:
     return [Row(f"numpy.{name}", calls, domains or ("any",), **options) for name in names.split()]
 
 
-def of_integers(names: str, *domains: str) -> list[Row]:
+def of_integers(names: str, *domains: str, **options: object) -> list[Row]:
     calls = [call for call in BINARY if "." not in call and "e[" not in call and "j)" not in call]
-    return [Row(f"numpy.{name}", calls, domains or ("any",)) for name in names.split()]
+    return [Row(f"numpy.{name}", calls, domains or ("any",), **options) for name in names.split()]
 
 
 ROWS = [
@@ -76,7 +76,8 @@ ROWS = [
     *of_reals("heaviside", "usual"),
     *binary("isclose", "usual"),
     *binary("power pow float_power", "positive", "exponents"),
-    *of_integers("gcd lcm bitwise_and bitwise_or bitwise_xor"),
+    *of_integers("gcd lcm", beyond={"bool": "bools are integers"}),
+    *of_integers("bitwise_and bitwise_or bitwise_xor"),
     *of_integers("left_shift right_shift bitwise_left_shift bitwise_right_shift", "any", "powers"),
     *of_reals("nextafter", dtypes=("float32", "float64"), exact=True, grad=False),
 ]

@@ -15,26 +15,27 @@ COMMON: dict[str, Any] = dict(dtypes=("float32", "float64", "bfloat16", "int32")
                               backward=32.0, why=WHY)
 TABLE: dict[str, tuple[tuple[str, ...], str]] = {
     # of each distribution the domains of its operands, and which of them it is called with
-    "bernoulli": (("powers", "share"), "a, b"),
+    "bernoulli": (("powers", "share"), "i, b"),
     "beta": (("share", "positive", "positive"), "a, b, c"),
-    "betabinom": (("powers", "positive", "positive"), "a, 5, b, c"),
-    "binom": (("powers", "share"), "a, 5, b"), "cauchy": (("usual",), "a"),
+    "betabinom": (("powers", "positive", "positive"), "i, 5, b, c"),
+    "binom": (("powers", "share"), "i, 5, b"), "cauchy": (("usual",), "a"),
     "chi2": (("positive",), "a, b"), "expon": (("positive",), "a"),
     "gamma": (("positive",), "a, b"), "gennorm": (("usual", "positive"), "a, b"),
-    "geom": (("powers", "share"), "a + 1, b"), "gumbel_l": (("small",), "a"),
+    "geom": (("powers", "share"), "i + 1, b"), "gumbel_l": (("small",), "a"),
     "gumbel_r": (("small",), "a"), "laplace": (("usual",), "a"), "logistic": (("usual",), "a"),
-    "nbinom": (("powers", "positive", "share"), "a, b, c"), "norm": (("usual",), "a"),
-    "pareto": (("above 1", "positive"), "a, b"), "poisson": (("powers", "positive"), "a, b"),
+    "nbinom": (("powers", "positive", "share"), "i, b, c"), "norm": (("usual",), "a"),
+    "pareto": (("above 1", "positive"), "a, b"), "poisson": (("powers", "positive"), "i, b"),
     "t": (("usual", "positive"), "a, b"), "truncnorm": (("unit", "positive"), "a, -2, b + 1"),
     "uniform": (("share",), "a"), "vonmises": (("usual", "positive"), "a, b"),
     "wrapcauchy": (("positive", "share"), "a, b"),
 }
+DISCRETE = tuple(name for name, (_, given) in TABLE.items() if given.startswith("i"))
 WITHOUT_PLACE = ("gennorm", "vonmises", "wrapcauchy")
 SHARES = ("ppf", "isf")
 
 
 def _text(arguments: str, shapes: tuple[str, str, str], more: str = "") -> str:
-    for letter, shape in zip("abc", shapes):
+    for letter, shape in zip("aibc", (shapes[0], *shapes)):
         parts = [part.replace(letter, f"{letter}[{shape}]", 1) for part in arguments.split(", ")]
         arguments = ", ".join(parts)
     return f"f({arguments}{more})"
@@ -46,17 +47,19 @@ def _of(name: str) -> list[Row]:
     for kind in importlib.import_module(f"xfront.scipy.stats.{name}").__all__:
         given, where = arguments, domains
         if kind in SHARES:
-            where = ("share", *domains[1:])
+            given, where = given.replace("i", "a"), ("share", *domains[1:])
         if kind == "entropy":
             given, where = "a", domains[1:]
+        slopes = not (name == "beta" and "pdf" not in kind)     # by the parameters there are none
         calls = [_text(given, ("5", "5", "5")), _text(given, ("()", "()", "()")),
                  _text(given, ("2, 1", "3", "()"))]
-        if name not in WITHOUT_PLACE and (name, kind) != ("bernoulli", "ppf"):
-            calls.append(_text(given, ("5", "5", "5"), ", loc=1" if name in (
-                "bernoulli", "binom", "betabinom", "nbinom", "geom", "poisson") else
-                ", loc=0.25, scale=2"))
+        if name not in WITHOUT_PLACE and (name, kind) not in (
+                ("bernoulli", "ppf"), ("bernoulli", "cdf")):
+            calls.append(_text(given, ("5", "5", "5"), ", loc=1" if name in DISCRETE else
+                               ", loc=0.25, scale=2"))
         rows.append(Row(f"scipy.stats.{name}.{kind}", calls, where,
-                        reference=getattr(getattr(scipy.stats, name), kind), **COMMON))
+                        reference=getattr(getattr(scipy.stats, name), kind), grad=slopes,
+                        **COMMON))
     return rows
 
 

@@ -189,6 +189,22 @@ def test_sinc_is_zero_at_integers_and_near_them_as_close_as_the_dtype_allows(dty
                                rtol=4 * float(jnp.finfo(dtype).eps), atol=1e-15)
 
 
+@pytest.mark.parametrize(("dtype", "end"), [("float32", 85), ("float64", 700), ("float16", 10.5),
+                                            ("bfloat16", 80)])
+def test_exponentials_are_right_to_a_few_units_far_from_zero(dtype, end):
+    with xfront.enable_x64(dtype == "float64"):
+        x = jnp.asarray(np.linspace(-end, end, 2001), dtype)
+        made = xfront.jit(lambda x: {"cosh": jnp.cosh(x), "sinh": jnp.sinh(x),
+                                     "exp2": jnp.exp2(x)})(x)
+        eps = float(jnp.finfo(dtype).eps)
+    for name, got in made.items():
+        want = getattr(np, name)(np.asarray(x).astype(np.longdouble))
+        off = np.abs(np.asarray(got).astype(np.longdouble) - want) / np.maximum(np.abs(want), 2e-4)
+        assert off.max() < 4 * eps, (name, float(off.max() / eps))
+    powers = np.arange(-12, 13).astype(np.float32)
+    np.testing.assert_array_equal(np.asarray(jnp.exp2(powers)), 2.0 ** powers)
+
+
 def test_logarithms_of_doubles_are_right_to_a_few_units_everywhere():
     x = np.linspace(-0.97, 0.97, 3001)
     z = np.linspace(0.3, 1.1, 41)[:, None] * np.exp(1j * np.linspace(-3, 3, 61))
