@@ -21,6 +21,13 @@ def rows(names: str, calls: tuple[str, ...], domain: str = "any", **options: obj
 
 RUNNING = ("f(a[7])", "f(a[3, 4])", "f(a[3, 4], axis=0)", "f(a[2, 3, 2], axis=-2)", "f(a[0])",
            "f(a[2, 0], axis=0)", "f(a[()])", "f(a[1, 2, 1, 2, 1, 2], axis=3)")
+
+
+def kept(dtype: str) -> str:
+    """Integers keep their width, as JAX's."""
+    return "int32" if dtype == "bool" else dtype
+
+
 NO_ORDER = {dtype: "complex numbers have no order" for dtype in ("complex64", "complex128")}
 ROWS = [
     *rows("sum nansum", SHAPES + EMPTY + MASKED + INITIAL, scale="terms"),
@@ -38,8 +45,8 @@ ROWS = [
     *rows("average", ("f(a[7])", "f(a[3, 4], axis=0)", "f(a[3, 4], axis=1, weights=b[4])",
           "f(a[3, 4], weights=b[3, 4])", "f(a[3, 4], axis=0, keepdims=True)",
           "f(a[3, 4], axis=1, weights=b[4], returned=True)"), "usual", scale="terms"),
-    *rows("cumsum nancumsum", RUNNING, scale="terms"),
-    *rows("cumprod nancumprod", RUNNING, "nonzero"),
+    *rows("cumsum nancumsum", RUNNING, scale="terms", result=kept),
+    *rows("cumprod nancumprod", RUNNING, "nonzero", result=kept),
     *rows("cumulative_sum", ("f(a[7])", "f(a[3, 4], axis=0)", "f(a[3, 4], axis=-1, "
           "include_initial=True)", "f(a[0])"), scale="terms"),
     *rows("cumulative_prod", ("f(a[7])", "f(a[3, 4], axis=0)", "f(a[3, 4], axis=-1, "
@@ -48,10 +55,12 @@ ROWS = [
           "f(a[5], N.array([0.0, 0.125, 1.0]))", "f(a[3, 4], 0.5, axis=1, keepdims=True)",
           "f(a[5], 0.375, method='lower')", "f(a[5], 0.375, method='higher')",
           "f(a[5], 0.375, method='nearest')", "f(a[5], 0.375, method='midpoint')",
-          "f(a[6], 0.375, method='inverted_cdf')"), "usual", scale="largest"),
+          "f(a[6], 0.375, method='inverted_cdf')"), "usual", scale="largest",
+          beyond={"bool": "bools are numbers"}),
     *rows("percentile nanpercentile", ("f(a[7], 25)", "f(a[3, 4], 50.0)", "f(a[3, 4], 75, axis=0)",
           "f(a[5], N.array([0.0, 12.5, 100.0]))", "f(a[3, 4], 50, axis=1, keepdims=True)",
-          "f(a[5], 37.5, method='lower')"), "usual", scale="largest"),
+          "f(a[5], 37.5, method='lower')"), "usual", scale="largest",
+          beyond={"bool": "bools are numbers"}),
     *rows("cov", ("f(a[3, 5])", "f(a[6], b[6])", "f(a[5, 2], rowvar=False)",
           "f(a[3, 5], bias=True)", "f(a[3, 5], ddof=0)", "f(a[2, 4], "
           "fweights=N.array([1, 2, 1, 3]))"), "usual", scale="largest"),

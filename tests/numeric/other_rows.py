@@ -65,8 +65,9 @@ def _nearest(image: Any, shape: Any, method: str) -> Any:
 
 def _map_coordinates(x: Any, at: Any, order: int, mode: str = "constant", cval: float = 0.0
                      ) -> Any:
-    return scipy.ndimage.map_coordinates(x.astype(float), np.array(at, float), order=order, mode=mode,
-                                         cval=cval).astype(x.dtype)
+    made = scipy.ndimage.map_coordinates(x.astype(float), np.array(at, float), order=order,
+                                         mode=mode, cval=cval)
+    return made.astype(x.dtype)
 
 
 SEGMENTS = ("f(a[6], N.array([0, 0, 1, 1, 3, 3]), num_segments=4)",
@@ -94,7 +95,8 @@ ROWS = [
     Row("scipy.ndimage.map_coordinates", ("f(a[4, 5], [b[6] + 1, b[6] + 2], 1)",
         "f(a[4, 5], [b[6] + 1, b[6] + 2], 0)", "f(a[6], [c[5]], 1, mode='nearest')",
         "f(a[6], [c[5]], 1, cval=2.0)", "f(a[6], [c[5]], 1, mode='mirror')"),
-        ("usual", "unit", "positive"), scale="largest", backward=4, dtypes=REALS, reference=_map_coordinates,
+        ("usual", "unit", "positive"), scale="largest", backward=4, dtypes=REALS,
+        reference=_map_coordinates,
         why="places are rounded"),
     Row("scipy.integrate.trapezoid", ("f(a[5])", "f(a[5], b[5])", "f(a[3, 4], dx=0.5, axis=0)"),
         ("usual", "ordered"), scale="largest", dtypes=(*REAL, "int32")),

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.stats
 
 from .row import Row
+from .special_rows import measured
 
 WHY = "as docs/accuracy.md says of the special functions that it is made of"
 COMMON: dict[str, Any] = dict(dtypes=("float32", "float64", "bfloat16", "int32"), ulps=32.0,
@@ -31,6 +32,9 @@ TABLE: dict[str, tuple[tuple[str, ...], str]] = {
 }
 DISCRETE = tuple(name for name, (_, given) in TABLE.items() if given.startswith("i"))
 WITHOUT_PLACE = ("gennorm", "vonmises", "wrapcauchy")
+MADE_OF = {"beta": measured("betainc"), **dict.fromkeys(("gamma", "chi2", "poisson"),
+                                                         measured("gammainc"))}
+"""The errors of what they are made of."""
 SHARES = ("ppf", "isf")
 
 
@@ -59,7 +63,7 @@ def _of(name: str) -> list[Row]:
                                ", loc=0.25, scale=2"))
         rows.append(Row(f"scipy.stats.{name}.{kind}", calls, where,
                         reference=getattr(getattr(scipy.stats, name), kind), grad=slopes,
-                        **COMMON))
+                        **{**COMMON, "ulps": MADE_OF.get(name, 32.0)}))
     return rows
 
 

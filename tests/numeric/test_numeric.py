@@ -66,6 +66,24 @@ def test_what_differs_from_the_common_rules_has_a_reason() -> None:
     assert not silent, silent
 
 
+def _ways(dtype: str = "float32", **options: object) -> set[str]:
+    """In which ways a false row fails."""
+    row = Row(**{"calls": ("f(a[3])", "f(a[0])"), "domains": ("positive",), **options})
+    return {fault.way for fault in checks.look(row, dtype).faults}
+
+
+def test_the_checks_find_what_is_wrong() -> None:
+    assert _ways(name="numpy.sin") == set()
+    assert _ways(name="numpy.sin", reference=np.cos) == {"jit", "vmap", "grad", "jvp", "eagerly"}
+    assert {"jit", "vmap"} <= _ways(name="numpy.exp", reference=lambda x: np.exp(x) * (1 + 2e-6))
+    assert _ways(name="lax.stop_gradient", reference=lambda x: x) == {"grad", "jvp"}
+    assert {"jit", "vmap"} <= _ways(name="numpy.exp", result=lambda dtype: "float16")
+    assert {"jit", "vmap"} <= _ways("int8", name="numpy.add", calls=("f(a[3], 100)",),
+                                    reference=lambda x, y: np.add(x, y - 1))
+    assert _ways("complex64", name="numpy.exp", reference=np.heaviside, calls=("f(a[3])",)
+                 ) == {"refusal"}
+
+
 @pytest.mark.slow
 def test_every_call_is_taken_in_some_dtype() -> None:
     wrong = {row.name: found for row in ROWS if (found := checks.unused(row))}
