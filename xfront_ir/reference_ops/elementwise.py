@@ -103,16 +103,21 @@ def _round(attrs: Any, types: Any, x: Any) -> Any:
 
 @reference("select")
 def _select(attrs: Any, types: Any, predicate: Any, on_true: Any, on_false: Any) -> Any:
-    return where(predicate, on_true, on_false)
+    return where(_for_words(predicate, types), on_true, on_false)
 
 
 @reference("select_n")
 def _select_n(attrs: Any, types: Any, which: Any, *cases: Any) -> Any:
-    index = np.clip(which.astype(np.int64), 0, len(cases) - 1)
+    index = _for_words(np.clip(which.astype(np.int64), 0, len(cases) - 1), types)
     chosen = cases[0]
     for i, case in enumerate(cases):
         chosen = where(index == i, case, chosen)
     return chosen
+
+
+def _for_words(choice: Any, types: Any) -> Any:
+    """A choice for each element, with axes for the words of keys."""
+    return choice.reshape(choice.shape + (1,) * len(types[0].dtype.physical))
 
 
 @reference("clamp")
