@@ -200,6 +200,25 @@ def _calls(x: Any, y: Any, n: Any, key: Any) -> dict[str, Callable[[], Any]]:
         "product of integers": lambda: xfront.vmap(lambda a: a * 3 - 1)(n),
         "tangent": lambda: xfront.jvp(lambda a: a[::-1], (x,), (y,)),
         "slope": lambda: xfront.grad(lambda a: a[0, 1])(x),
+        **_calls_on_keys(random.split(key, (3, 2)), random.split(key, 2)),
+    }
+
+
+def _calls_on_keys(grid: Any, keys: Any) -> dict[str, Callable[[], Any]]:
+    """Calls that move keys: each goes with all its words."""
+    mask = jnp.array([True, False])              # as many as a key has words
+    return {
+        "where of keys": lambda: jnp.where(mask, keys, keys[1]),
+        "where of rows of keys": lambda: jnp.where(mask, grid, keys),
+        "where of one mask": lambda: jnp.where(mask[1], grid, keys),
+        "select of keys": lambda: jnp.select([mask, ~mask], [keys, keys[::-1]], keys[0]),
+        "select_n of keys": lambda: lax.select_n(mask.astype(int), keys, keys[::-1], keys),
+        "select_n of an index": lambda: lax.select_n(mask[0], keys, keys[::-1]),
+        "joined keys": lambda: jnp.concatenate([grid, keys[None]]),
+        "stacked keys": lambda: jnp.stack([keys, keys], axis=1), "turned keys": lambda: grid.T,
+        "flipped keys": lambda: grid[:, ::-1], "rolled keys": lambda: jnp.roll(grid, 1, 0),
+        "taken keys": lambda: grid[jnp.array([2, 0])], "set keys": lambda: grid.at[1].set(keys),
+        "spread keys": lambda: jnp.broadcast_to(keys, (3, 2)), "flat keys": lambda: grid.ravel(),
     }
 
 
