@@ -177,6 +177,7 @@ READ_SOMETIMES = {                                 # the docstrings say when
     "approx_min_k reduction_input_size_override", "tree_reduce_associative identity",
     "platform_dependent default", "jit static_argnames", "vmap axis_name",
     "checkpoint static_argnames", "keystr separator", "gather fill_value", "create_token _",
+    "make_user_context default_value",             # any value with a hash
 }
 
 

@@ -39,8 +39,8 @@ from ..passes.bodies import (
     Flags,
     Linearized,
     divide,
+    has_effects,
     invariants,
-    is_effectful,
     join,
     jvp,
     jvp_to,
@@ -125,7 +125,7 @@ def _split_call(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) 
     parts = divide(forced(attrs["body"]), linear)
     tangents, known = unzip(operands, linear)
     returned: tuple[Value, ...] = ()
-    if parts.forward.returns or is_effectful(parts.forward):
+    if parts.forward.returns or has_effects(parts.forward):
         returned = b.emit(call, *known, body=parts.forward, name=attrs["name"])
     made: tuple[Value, ...] = ()
     if parts.linear.returns:
@@ -260,7 +260,7 @@ def _divided(b: SplitBuilder, index: Value, parts: Sequence[Linearized], known: 
             mine.append(slot)
         taken.append(mine)
     returned: tuple[Value, ...] = ()
-    if n_known or slots or any(is_effectful(part.forward) for part in parts):
+    if n_known or slots or any(has_effects(part.forward) for part in parts):
         forward = tuple([_fill_slots(part.forward, n_known, tuple(mine), tuple(slots))
                          for part, mine in zip(parts, taken, strict=True)])
         returned = b.emit(cond, index, *known, branches=forward)
@@ -365,12 +365,19 @@ def _strong_cond(op: Op, linear: Flags) -> Any:
 
 
 def _varying_cond(v: Varying, op: Op, operands: Values) -> Varied:
-    """Results vary over the axes over which those of any branch vary, or the index."""
-    branches, sets = op.attrs["branches"], [v.of(x) for x in operands[1:]]
+    """Results vary over the axes over which those of any branch vary, or the index.
+
+    Devices along the axes of the index take different branches. Values are cast to vary over these
+    before the op: a cast in a branch would sum cotangents in the branches of some devices alone.
+    """
+    index, *values = operands
+    chosen, branches = v.of(index), op.attrs["branches"]
+    values = [v.cast(x, chosen) for x in values]
+    sets = [v.of(x) for x in values]
     each = [v.body(branch, sets)[1] for branch in branches]
-    out = [v.of(operands[0]).union(*found) for found in zip(*each, strict=True)]
+    out = [chosen.union(*found) for found in zip(*each, strict=True)]
     made = tuple([v.body(branch, sets, out)[0] for branch in branches])
-    return v.b.emit(cond, *operands, branches=made), out
+    return v.b.emit(cond, index, *values, branches=made), out
 
 
 cond = define("cond", attrs={"branches": FUNCTIONS}, infer=_infer_cond, single=False,
@@ -498,7 +505,7 @@ def _split_scan(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) 
     saved = [v for v in dict.fromkeys(source)
              if v not in outer and v not in scanned and v not in stacked]
     returned: tuple[Value, ...] = ()
-    if known or saved or is_effectful(forward):
+    if known or saved or has_effects(forward):
         ahead = forward.replace(returns=(*known, *saved))
         returned = SCAN.emit(b.emit, scan, (consts, carry, xs), **{**attrs, "body": ahead})
     if not any(out):

@@ -155,6 +155,8 @@ def test_functions_of_functions() -> None:
           np.apply_along_axis(lambda v: np.outer(v, v), 1, T))
     agree("apply_over_axes", jnp.apply_over_axes(jnp.sum, jnp.array(T), [0, 2]),
           T.sum((0, 2), keepdims=True))
+    agree("apply_over_axes, one", jnp.apply_over_axes(jnp.sum, jnp.array(T), 1),
+          T.sum(1, keepdims=True))
     agree("piecewise", jnp.piecewise(A, [A < 0, A > 1], [lambda x: -x, lambda x: x * 2, 5.0]),
           np.piecewise(A, [A < 0, A > 1], [lambda x: -x, lambda x: x * 2, 5.0]))
 
