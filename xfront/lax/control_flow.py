@@ -77,17 +77,22 @@ def join_captures(bodies: Sequence[Flat], n_own: Sequence[int]) -> tuple[list[An
         return [], [body.function for body in bodies]
     union: dict[Any, int] = {}
     values: list[Any] = []
+    places = []
     for body in bodies:
+        before: dict[Any, int] = {}              # a body may have captured equal literals apart
+        places.append([])
         for x in body.captures:
-            key = x.value if type(x) is Tracer else id(x)
+            same = x.value if type(x) is Tracer else id(x)
+            before[same] = before.get(same, 0) + 1
+            key = same, before[same]
             if key not in union:
                 union[key] = len(values)
                 values.append(x)
+            places[-1].append(union[key])
     made = []
-    for body, n in zip(bodies, n_own, strict=True):
+    for body, n, own in zip(bodies, n_own, places, strict=True):
         params = body.function.params
-        held = dict(zip([union[x.value if type(x) is Tracer else id(x)] for x in body.captures],
-                        params[n:], strict=True))
+        held = dict(zip(own, params[n:], strict=True))
         given = [held[i] if i in held else Value(kind_of("capture", x)[0])
                  for i, x in enumerate(values)]
         fn = body.function

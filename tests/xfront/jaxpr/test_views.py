@@ -116,6 +116,18 @@ def test_each_tracer_from_outside_is_a_constant_of_its_own() -> None:
     made = jax.jit(outer)(0.5)
     assert counts == [3] and made.tolist() == [2, 2]
 
+    @jax.jit
+    def branches(p, x):
+        a, b, c = jnp.zeros(3), jnp.zeros(3), jnp.zeros(3)
+        first = lax.cond(p, lambda: (a + 1, b + x), lambda: (c, x * c))
+        return lax.while_loop(lambda s: s[0] < 2 + c[0], lambda s: (s[0] + 1, s[1] + a - b),
+                              (b[0], first[0] + first[1]))[1]
+
+    assert branches(True, X).tolist() == (X + 1).tolist()
+    assert jax.grad(lambda x: branches(True, x).sum())(X).tolist() == [1, 1, 1]
+    assert jax.vmap(branches)(np.array([True, False]), jnp.stack([X, X])).tolist() == [
+        (X + 1).tolist(), [0, 0, 0]]
+
 
 def test_literals_and_unread_results():
     closed = jax.make_jaxpr(lambda x: (x * 2.0 + jnp.zeros(3), lax.top_k(x, 2)[0], 1.5))(X)
