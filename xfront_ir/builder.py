@@ -172,8 +172,11 @@ class Builder:
         return self.add(literal, (), {"value": number(value, type.dtype), "shape": type.shape})
 
     def zeros(self, type: TensorType) -> Value:
-        """Zeros of `type` (False for bool)."""
-        return self.full(type, 0)
+        """Zeros of `type` (False for bool), which lie as it says. Inside `shard_map`, zeros that
+        stand for terms of a sum are the same on all devices."""
+        made = self.full(type, 0)
+        return made if type.sharding is None or type.is_manual else self.emit(
+            lookup("reshard"), made, sharding=type.sharding)
 
     def ones(self, type: TensorType) -> Value:
         """Ones of `type`."""

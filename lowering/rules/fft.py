@@ -7,13 +7,36 @@ from typing import Any
 from lowering.context import RuleContext, rule
 from xfront_ir import ops
 from xfront_ir.core import Op
+from xfront_ir.sharding import Sharding, Spec
+from xfront_ir.types import TensorType
 
 
 @rule(ops.fft)
 def _fft(ctx: RuleContext, op: Op, x: Any) -> Any:
-    result = op.results[0].type
+    source, result, lengths = op.operands[0].type, op.results[0].type, op.attrs["lengths"]
     if result.size == 0:
         return ctx.constant(0, result)
+    n, devices = lengths[-1], ctx.num_partitions
+    if devices > 1 and op.attrs["kind"] == "fft" and source.ndim > 2 and ctx.is_shared and (
+            n % devices == 0 and n % devices ** 2):
+        # XLA transforms along a dimension that is divided by all devices, but ends the process
+        # where their parts are not divided by all once more.
+        made = _transformed(ctx, op, _whole_along(ctx, x, source, len(lengths)))
+        return _whole_along(ctx, made, result, len(lengths))
+    return _transformed(ctx, op, x)
+
+
+def _transformed(ctx: RuleContext, op: Op, x: Any) -> Any:
     return ctx.create("stablehlo.fft", [x], op.results,
                       fft_type=ctx.attr(f"#stablehlo<fft_type {op.attrs['kind'].upper()}>"),
                       fft_length=ctx.int_array(op.attrs["lengths"]))
+
+
+def _whole_along(ctx: RuleContext, x: Any, type_: TensorType, n: int) -> Any:
+    """`x`, whole along its last `n` dimensions; the compiler divides the others as it likes."""
+    mesh = None if ctx.module is None else ctx.module.partition.mesh
+    if mesh is None:
+        return x
+    spec = Spec(((),) * type_.ndim, range(type_.ndim - n))
+    return ctx.create("sdy.sharding_constraint", [x], [type_],
+                      sharding=ctx.sharding(Sharding(mesh, spec), type_))

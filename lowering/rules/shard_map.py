@@ -57,10 +57,16 @@ def _shard_map(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     symbol = ctx.module.mesh(mesh)
 
     def shardings(specs: Any, types: Any) -> Any:
-        return ctx.shardings([sharding_text(symbol, s, t)
+        return ctx.shardings([sharding_text(symbol, opened(s), t)
                               for s, t in zip(specs, types, strict=True)])
 
     axes = [a for a in mesh.names if a in attrs["axes"]]
+
+    def opened(spec: Spec) -> Spec:               # the compiler divides further by the other axes
+        if len(axes) == len(mesh.names):
+            return spec
+        return Spec(spec.dims, range(spec.ndim), spec.unreduced, spec.reduced)
+
     made = ctx.create(
         "sdy.manual_computation",
         [*[operands[i] for i in passed],

@@ -70,6 +70,25 @@ def test_efforts(func, sine) -> None:
         compile.effort_options("lazy", sine, "cpu")
 
 
+@pytest.mark.parametrize(("op", "few"),
+                         [(ops.neg, 512), (ops.div, 128), (ops.exp, 85), (ops.sin, 17)])
+def test_tiny_programs_with_much_to_compute_get_vectors(func, op, few) -> None:
+    """At level 0, exp of 4,096 took 19 times the instructions of level 1."""
+    def program(n: int):
+        kind = tensor((n,), dtypes.f32)
+        return func([kind] * 2, lambda b, x, y: [b.emit(op, x, y) if op is ops.div else
+                                                 b.emit(op, x)])
+
+    for n, expected in ((few, 0), (few + 1, 1), (4096, 1)):
+        chosen = dict(compile.effort_options("eager", program(n), "cpu"))
+        assert chosen["xla_backend_optimization_level"] == expected
+        assert not chosen.get("xla_cpu_use_fusion_emitters", False)
+    total = func([tensor((513,), dtypes.f32)],
+                 lambda b, x: [b.emit(ops.reduce_sum, x, axes=(0,))])
+    chosen = dict(compile.effort_options("eager", total, "cpu"))
+    assert chosen["xla_backend_optimization_level"] == 1
+
+
 def looped(func, elements: int):
     """A loop of eight turns on that many elements."""
     kind = tensor((elements,), dtypes.f32)

@@ -137,6 +137,8 @@ def abstract(name: str, x: Any) -> tuple[Any, bool]:
     if kind is Tracer:
         raise TypeError(f"{name} requires ndarray or scalar arguments, got a traced array inside "
                         "a container")
+    if kind is not np.ndarray:
+        binding.refuse_mask(x)
     array = x if isinstance(x, np.ndarray) else np.asarray(x)
     if array.dtype.kind in "OUSMm":
         raise TypeError(f"{name}: {x!r} of type {kind} is not a valid array type")

@@ -41,7 +41,7 @@ from .positions import take_along_axis
 from .reductions import prod, sum
 from .sorting import argsort
 from .transcendental import log
-from .ufuncs import shaped
+from .ufuncs import lying_like, shaped
 
 
 class SVDResult(NamedTuple):
@@ -88,7 +88,7 @@ def matrices(name: str, a: Any, square: bool = False) -> Tracer:
 def _identity(x: Tracer) -> Tracer:
     """Identity matrices in the shape of these square matrices."""
     made = x.home.lift(np.eye(x.shape[-1], dtype=x.value.type.dtype.numpy))
-    return broadcast_to(made, x.shape)
+    return lying_like(broadcast_to(made, x.shape), x)
 
 
 # --- decompositions -----------------------------------------------------------------------

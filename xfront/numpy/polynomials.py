@@ -28,7 +28,7 @@ from .editing import trim_zeros
 from .manipulation import atleast_1d, concatenate, cut, flip, joined, matrix_transpose
 from .reductions import sum
 from .running import cumprod
-from .ufuncs import arithmetic, like, select, shaped
+from .ufuncs import arithmetic, like, lying_like, select, shaped
 
 FEW = 16
 """Polynomials of at most this many coefficients are evaluated without a loop."""
@@ -252,7 +252,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     if not n:
         return x.home.literal(np.zeros((), x.dtype), (x.size, 0))
     column = shaped(x, (x.size, 1))
-    made = like(column, 1)
+    made = lying_like(like(column, 1), column)
     if n > 1:
         powers = as_tracer(cumprod(broadcast_to(column, (x.size, n - 1)), 1))
         made = joined([made, powers], 1)

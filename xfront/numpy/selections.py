@@ -143,7 +143,7 @@ def refused(selection: Selection, use: str) -> NoReturn:
 
 
 def _refusing(use: str) -> Callable[..., NoReturn]:
-    def refuse(self: Selection, *others: Any) -> NoReturn:
+    def refuse(self: Selection, *_: Any) -> NoReturn:
         refused(self, use)
 
     return refuse

@@ -188,6 +188,14 @@ def like(x: Tracer, value: Any) -> Tracer:
     return target.literal(np.asarray(value, type_.dtype.numpy), type_.shape, x.weak)
 
 
+def lying_like(made: Tracer, x: Tracer) -> Tracer:
+    """`made`, of the shape of `x`, divided along explicit axes as `x` is."""
+    held = x.value.type.sharding
+    if held is None or x.value.type.is_manual:
+        return made
+    return emit(ops.reshard, made, sharding=held)
+
+
 def refuse(name: str, x: Tracer, accepted: str) -> TypeError:
     """The error of a dtype that a function does not take."""
     dtype = x.value.type.dtype

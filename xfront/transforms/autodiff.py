@@ -7,7 +7,7 @@ arrays the transformed Function runs at once, as one program; on tracers a call 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, TypeVarTuple, overload
 
 import numpy as np
@@ -23,8 +23,11 @@ from xfront_ir.types import TensorType
 
 from ..arrays import binding
 from ..arrays.arguments import only
+from ..arrays.commitment import commitment
 from ..arrays.operands import is_array_like
+from ..devices import device_put
 from ..dtypes import float0
+from ..sharding.named import abstract_sharding
 from ..tracebacks import front_door, front_door_of
 from ..tracing.following import varies
 from ..tracing.programs import bind
@@ -460,18 +463,27 @@ def _apply_linear(name: str, split: Any, tree: Any, flat: Flat, kinds: tuple, ha
              binding.put(np.zeros(t.shape, t.dtype.numpy))
              for d, (t, _) in zip(dots, kinds, strict=True) if t.is_inexact]
     moved = iter(bind(split.linear, [*given, *residuals], name=name))
-    outs = [reweak(next(moved) if a else zeros_like_type(v.type), weak and w)
+    near = [*given, *residuals]
+    outs = [reweak(next(moved) if a else zeros_like_type(v.type, near), weak and w)
             for v, a, w in zip(flat.function.returns, split.active_out, flat.function.weak_returns,
                                strict=True)]
     dot = tree_unflatten(flat.out_tree, outs)
     return dot[0] if has_aux else dot
 
 
-def zeros_like_type(t: Any) -> Any:
-    """Zeros in place of an absent tangent of a value of type t; float0 where t is not inexact."""
+def zeros_like_type(t: TensorType, near: Iterable[Any]) -> Any:
+    """Zeros in place of an absent tangent of a value of type t, on the devices of the values in
+    `near`, where they lie as t says; float0 where t is not inexact."""
     if not t.is_inexact:
         return np.zeros(t.shape, float0)
-    return binding.put(np.zeros(t.shape, t.dtype.numpy))
+    made = binding.put(np.zeros(t.shape, t.dtype.numpy))
+    if t.sharding is None or t.is_manual:
+        return made
+    for place in map(commitment, near):
+        if type(place) is binding.NamedSharding:
+            spec = abstract_sharding(t.sharding).spec
+            return device_put(made, binding.NamedSharding(place.mesh, spec, memory_kind=t.memory))
+    return emit(ops.reshard, made, sharding=t.sharding)
 
 
 # --- vjp ------------------------------------------------------------------------------------
@@ -552,7 +564,7 @@ def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree
     outs = []
     for t, weak in kinds:
         got = next(received) if t.is_inexact else None
-        made = zeros_like_type(t) if got is None else got
+        made = zeros_like_type(t, [*used, *residuals]) if got is None else got
         outs.append(reweak(made, weak))
     return tuple(tree_unflatten(tree, outs))
 
@@ -672,7 +684,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
             cts = [varying_alike(name, ct, s) for ct, s in zip(cts, sets, strict=True)]
         moved = iter(bind(back, [*flat.captures, *map(as_operand, cts)], name=name))
         return tuple(tree_unflatten(tree, [
-            reweak(next(moved) if a else zeros_like_type(t), weak)
+            reweak(next(moved) if a else zeros_like_type(t, cts), weak)
             for a, (t, weak) in zip(active, kinds, strict=True)]))
 
     return transposed

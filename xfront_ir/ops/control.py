@@ -365,12 +365,19 @@ def _strong_cond(op: Op, linear: Flags) -> Any:
 
 
 def _varying_cond(v: Varying, op: Op, operands: Values) -> Varied:
-    """Results vary over the axes over which those of any branch vary, or the index."""
-    branches, sets = op.attrs["branches"], [v.of(x) for x in operands[1:]]
+    """Results vary over the axes over which those of any branch vary, or the index.
+
+    Devices along the axes of the index take different branches. Values are cast to vary over these
+    before the op: a cast in a branch would sum cotangents in the branches of some devices alone.
+    """
+    index, *values = operands
+    chosen, branches = v.of(index), op.attrs["branches"]
+    values = [v.cast(x, chosen) for x in values]
+    sets = [v.of(x) for x in values]
     each = [v.body(branch, sets)[1] for branch in branches]
-    out = [v.of(operands[0]).union(*found) for found in zip(*each, strict=True)]
+    out = [chosen.union(*found) for found in zip(*each, strict=True)]
     made = tuple([v.body(branch, sets, out)[0] for branch in branches])
-    return v.b.emit(cond, *operands, branches=made), out
+    return v.b.emit(cond, index, *values, branches=made), out
 
 
 cond = define("cond", attrs={"branches": FUNCTIONS}, infer=_infer_cond, single=False,

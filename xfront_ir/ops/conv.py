@@ -237,18 +237,23 @@ conv_general_dilated = define(
 
 def _spread_conv(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
     """The batch of the input and the output features of the filter stay divided, if each is one
-    group; all other axes must be whole."""
+    group, and so do the input's spatial dimensions: devices exchange their edges. All other axes
+    must be whole."""
     (lhs, rhs), out = types, attrs["out_spec"]
     dims: list[tuple[str, ...]] = [()] * results[0].ndim
     groups = attrs["batch_groups"]
-    kept = [(lhs, attrs["lhs_spec"][0], out[0], groups),
-            (rhs, attrs["rhs_spec"][0], out[1], max(attrs["feature_groups"], groups))]
-    for t, own, place, groups in kept:
-        for a, d in enumerate(t.dims):
-            if d and (a != own or groups != 1):
-                refuse(f"{op.name} only takes operands that are divided along their batch and "
-                       f"output features, got {t}: {RESHARD}")
-        dims[place] = t.dims[own]
+    batch, _, *spatial = attrs["lhs_spec"]
+    kept = [(lhs, {batch: out[0]}, groups), (lhs, dict(zip(spatial, out[2:], strict=True)), 1),
+            (rhs, {attrs["rhs_spec"][0]: out[1]}, max(attrs["feature_groups"], groups))]
+    for t, places, groups in kept:
+        for own, place in places.items():
+            if t.dims[own] and groups != 1:
+                refuse(f"{op.name} divides no dimension that is several groups, got {t}: {RESHARD}")
+            dims[place] = t.dims[own]
+    summed = [(lhs, attrs["lhs_spec"][1]), *[(rhs, a) for a in attrs["rhs_spec"][1:]]]
+    for t, own in summed:
+        if t.dims[own]:
+            refuse(f"{op.name} sums over dimension {own} of {t}, which is divided: {RESHARD}")
     return (tuple(dims),)
 
 

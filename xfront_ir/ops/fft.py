@@ -23,16 +23,14 @@ from ..core import Op, Value
 from ..errors import IRTypeError
 from ..literal import Literal
 from ..opdef import LINEAR_OP, SHAPE, define, enum, lookup
-from ..spreading import Dims, leading, spreads
+from ..spreading import resized, spreads
 from .families import move_batch
 from .indexing import pad
 from .shape import broadcast_in_dim
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
 
     from ..builder import Builder
-    from ..opdef import OpDef
     from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 KINDS = ("fft", "ifft", "rfft", "irfft")
@@ -105,8 +103,5 @@ fft = define("fft", attrs={"kind": enum(*KINDS), "lengths": SHAPE}, operands=1, 
              jvp=LINEAR_OP, transpose=_transpose_fft, batch=_batch_fft, cost=_cost_fft)
 
 
-def _spread_fft(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
-    return leading(len(attrs["lengths"]))(op, types, attrs, results)
-
-
-spreads(_spread_fft, fft)
+# Devices exchange what a transform along a divided dimension needs; sizes must still divide.
+spreads(resized, fft)

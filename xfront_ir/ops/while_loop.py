@@ -349,21 +349,25 @@ def _strong_while(op: Op, linear: Flags) -> Any:
 
 
 def _varying_while(v: Varying, op: Op, operands: Values) -> Varied:
-    """The condition decides the number of turns, so carries vary over all axes over which it does.
+    """The condition decides the number of turns, so carries vary over all axes over which it does,
+    and what the body reads is cast to before the loop: a cast in the body would sum cotangents in
+    turns that only some devices take.
     """
     attrs = op.attrs
-    cond_consts, body_consts, carry = WHILE.split(attrs, [v.of(x) for x in operands])
+    of_cond, of_body, inits = WHILE.split(attrs, operands)
+    cond_consts, carry = ([v.of(x) for x in group] for group in (of_cond, inits))
     while True:
+        body_consts = [v.of(x) for x in of_body]
         carry = widest(v, attrs["body"], body_consts, carry, ())
         (chosen,) = v.body(attrs["cond"], (*cond_consts, *carry))[1]
-        if all([chosen <= s for s in carry]):
+        of_body = [v.cast(x, chosen) for x in of_body]
+        if all([chosen <= s for s in carry]) and body_consts == [v.of(x) for x in of_body]:
             break
         carry = [s | chosen for s in carry]
     body = v.body(attrs["body"], (*body_consts, *carry), carry)[0]
     test = v.body(attrs["cond"], (*cond_consts, *carry))[0]
-    *consts, inits = WHILE.split(attrs, operands)
     inits = [v.cast(x, s) for x, s in zip(inits, carry, strict=True)]
-    return WHILE.emit(v.b.emit, while_, (*consts, inits), **{**attrs, "body": body,
+    return WHILE.emit(v.b.emit, while_, (of_cond, of_body, inits), **{**attrs, "body": body,
                                                             "cond": test}), carry
 
 

@@ -22,7 +22,7 @@ from ..core import Function, Op, Value
 from ..errors import IRTypeError
 from ..opdef import AXES, FUNCTION, INTS, LINEAR_OP, SHAPE, TREE, OpDef, define, enum
 from ..regions import cut
-from ..spreading import RESHARD, Dims, listed, refuse, spreads, unchanged
+from ..spreading import Dims, met, spreads
 from ..types import TensorType, scalar
 from .compare import eq, ge, le
 from .conv import dilated
@@ -319,12 +319,9 @@ reduce_window = define("reduce_window", infer=_infer_by_body, jvp=_jvp_by_body, 
 # --- axes that divide ---------------------------------------------------------------------
 
 def _spread_window(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
-    """Dimensions over which windows reach must be whole."""
-    for a, w in enumerate(attrs["window"]):
-        if w != 1 and any(t.dims[a] for t in types):
-            refuse(f"{op.name}: windows extend along dimension {a}, which is divided: "
-                   f"{listed(types)}. {RESHARD}")
-    return unchanged(op, types, attrs, results)
+    """Results are divided as the operands: devices exchange the edges that windows reach over."""
+    dims = met(op.name, [t.dims for t in types if t.ndim == results[0].ndim], results[0].ndim)
+    return (dims,) * len(results)
 
 
 spreads(_spread_window, reduce_window_sum, reduce_window_prod, reduce_window_max,

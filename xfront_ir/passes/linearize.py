@@ -266,7 +266,8 @@ def _gradient(fn: Function, active: Flags, given: Flags, strong: bool) -> Functi
         linear_ops = strengthened(linear_ops, set(linear_inputs), b.ops)
     made = push_back(back, linear_ops, linear_inputs, [t for t, _ in reached],
                      [ct for _, ct in reached])
-    grads = [back.zeros(v.type) if ct is None else ct for v, ct in zip(inputs, made, strict=True)]
+    grads = [back.zeros(v.type.cotangent) if ct is None else ct
+             for v, ct in zip(inputs, made, strict=True)]
     weak = fn.weak_params
     return unread_code(Function(
         fn.name, (*fn.params, *seeds.values()), back.ops, (*returns, *grads),

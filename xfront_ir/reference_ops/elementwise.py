@@ -101,9 +101,10 @@ def _round(attrs: Any, types: Any, x: Any) -> Any:
 
 # --- choosing -----------------------------------------------------------------------------
 
-def _of_elements(chooser: Any, types: Any) -> Any:
-    """A chooser with one more axis for each of those that hold the words of keys."""
-    return chooser.reshape((*chooser.shape, *[1] * len(types[0].dtype.physical)))
+def _of_elements(which: Any, types: Any) -> Any:
+    """What is chosen for each element, with an axis for each one of the words of keys."""
+    words = types[0].dtype.physical
+    return np.reshape(which, (*np.shape(which), *[1] * len(words))) if words else which
 
 
 @reference("select")

@@ -148,6 +148,18 @@ def check_types_of_results_are_those_of_jax() -> None:
          "float32[8@x,1,4]"),
         (lambda a: lax.reduce_window(a, 0., lax.add, (1, 2), (1, 2), "VALID"), (a,),
          "float32[8@x,2]"),
+        (lambda x: lax.reduce_window(x, 0., lax.add, (2, 3), (1, 1), "SAME"), (x,),
+         "float32[8@x,4@y]"),
+        (lambda x: lax.reduce_window(x, 0., lax.max, (3, 1), (1, 1), "VALID"), (x,),
+         refused + "not divisible"),
+        (lambda b: lax.conv_general_dilated(b[None], jnp.ones((3, 8, 3)), (1,), "SAME"), (b,),
+         "float32[1,3,4@y]"),
+        (lambda a: lax.conv_general_dilated(a[None], jnp.ones((3, 8, 3)), (1,), "SAME"), (a,),
+         refused + "sums over dimension 1"),
+        (jnp.fft.fft, (x,), "complex64[8@x,4@y]"), (jnp.fft.rfft, (x,), refused + "not divisible"),
+        (jnp.fft.fft2, (x,), "complex64[8@x,4@y]"),
+        (lambda v: jnp.vander(v, 3), (v,), "float32[8@x,3]"),
+        (jnp.linalg.inv, (put((4, 3, 3), "x"),), "float32[4@x,3,3]"),
         (jnp.ones_like, (x,), "float32[8@x,4@y]"),
         (lambda x: x.astype(int), (x,), "int32[8@x,4@y]"),
         (lambda v: xfront.nn.one_hot(v.astype(int), 4), (v,), "float32[8@x,4]"),
@@ -252,6 +264,58 @@ def check_results_lie_as_their_types_say() -> None:
                  np.asarray(put((16, 4), "x"))[::2])
     step = xfront.jit(xfront.grad(lambda w: loss(a, w)))
     assert "all-reduce" in step.lower(w).compile().as_text()
+
+
+def check_windows_and_transforms_along_divided_dimensions() -> None:
+    """Devices exchange edges. Without whole parts, XLA ends the process in a transform along eight
+    parts of three dimensions."""
+    def all_of(x: Any) -> Any:
+        return (lax.reduce_window(x, 0., lax.add, (1, 1, 3), (1, 1, 1), "SAME"),
+                lax.conv_general_dilated(x, jnp.ones((2, 8, 3)), (1,), "SAME"),
+                jnp.fft.fft(x), jnp.fft.ifft2(x))
+
+    plain = np.asarray(grid(4, 8, 8)) % 7
+    for auto in (False, True):
+        kinds = (AxisType.Auto if auto else AxisType.Explicit,) * 2
+        over = xfront.make_mesh((4, 2), ("x", "y"), axis_types=kinds)
+        for spec in (P(None, None, "x"), P(None, None, ("x", "y")), P("x", None, "y")):
+            x = xfront.device_put(plain.astype(np.float32), NamedSharding(over, spec))
+            for found, expected in zip(xfront.jit(all_of)(x), all_of(jnp.asarray(plain * 1.)),
+                                       strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def check_derivatives_that_are_zero_lie_as_what_they_are_of() -> None:
+    """Zeros that no op made, of a value that nothing reads or of `stop_gradient`."""
+    a, w = put((8, 4), "x"), put((4, 8), None, "y")
+    kinds, zeros = ("float32[8@x,4]", "float32[4,8@y]"), (np.zeros((8, 4)), np.zeros((4, 8)))
+
+    def loss(a: Any, w: Any) -> Any:
+        return (a * a).sum()
+
+    def held(w: Any) -> Any:
+        return lax.stop_gradient(w)
+
+    rule = xfront.custom_vjp(lambda a, w: a * w.sum())
+    rule.defvjp(lambda a, w: (a * w.sum(), None), lambda _, ct: (ct, None))
+    with set_mesh(mesh()):
+        for f in (lambda f: f, xfront.jit):
+            for made in (f(xfront.grad(loss, (0, 1)))(a, w)[1],
+                         f(xfront.grad(xfront.checkpoint(loss), 1))(a, w),
+                         f(xfront.grad(lambda a, w: rule(a, w).sum(), 1))(a, w),
+                         f(lambda a, w: xfront.vjp(lambda a, w: a * a, a, w)[1](a)[1])(a, w),
+                         f(lambda w: xfront.jvp(held, (w,), (w,))[1])(w),
+                         f(lambda w: xfront.linearize(held, w)[1](w))(w),
+                         f(lambda a, w: xfront.linear_transpose(lambda a, w: a, a, w)(a)[1])(a, w)):
+                lies(made, kinds[1], zeros[1])
+            lies(f(xfront.jacrev(lambda a: w.sum(1)))(a), "float32[4,8@x,4]", np.zeros((4, 8, 4)))
+            lies(f(lambda a: lax.full_like(a, 2.0))(a), kinds[0], zeros[0] + 2)
+        reduced = reshard(w, P(reduced={"y"}))
+        slopes = xfront.jit(xfront.grad(loss, 1))(a, reduced)
+        assert str(xfront.typeof(slopes)) == "float32[4,8]{U:y}", xfront.typeof(slopes)
+    host = xfront.device_put(w, w.sharding.with_memory_kind("pinned_host"))
+    found = xfront.jit(xfront.grad(loss, 1))(a, host)
+    assert found.sharding.memory_kind == "pinned_host"
 
 
 def check_resharding_and_its_derivative() -> None:

@@ -81,6 +81,28 @@ def check_partial_and_nested_regions() -> None:
         close(xfront.grad(lambda x, f=nested: f(x)[0])(X), np.full(8, 6))
 
 
+def check_axes_that_are_not_manual_divide_as_they_did() -> None:
+    """Nothing is gathered where a function of some axes begins and ends."""
+    mesh = Mesh(np.array(xfront.devices()).reshape(4, 2), ("x", "y"))
+    a = xfront.device_put(np.ones((8, 8), np.float32), NamedSharding(mesh, P("x", "y")))
+    f = xfront.shard_map(lambda a: a * 2 + lax.axis_index("x"), mesh=mesh, in_specs=P("x"),
+                         out_specs=P("x"), axis_names={"x"})
+    for g in (f, lambda a: xfront.grad(lambda a: (f(a) ** 2).sum())(a)):
+        made = xfront.jit(g).lower(a).compile()
+        assert made.output_shardings.spec == P("x", "y"), made.output_shardings
+        assert "all-gather" not in made.as_text()
+        np.testing.assert_array_equal(made(a), g(np.ones((8, 8), np.float32)))
+
+
+def check_the_first_device_of_several_has_the_value() -> None:
+    """Without `check_vma`, devices may hold different parts where the specs say that they agree."""
+    mesh = Mesh(np.array(xfront.devices()).reshape(4, 2), ("x", "y"))
+    for spec in (P("y"), P()):
+        f = xfront.shard_map(lambda a: a + lax.axis_index("x"), mesh=mesh, in_specs=spec,
+                             out_specs=spec, check_vma=False)
+        np.testing.assert_array_equal(f(np.zeros(2, np.float32)), np.zeros(2))
+
+
 def check_the_mesh_in_context() -> None:
     f = xfront.shard_map(lambda a: lax.psum(a, "x"), in_specs=P("x"), out_specs=P())
     raises(ValueError, ["context mesh cannot be empty"], lambda: f(X))
@@ -231,6 +253,46 @@ def ruled(f: Any) -> Any:
     made = xfront.custom_vjp(f)
     made.defvjp(lambda w, a: xfront.vjp(f, w, a), lambda back, ct: back(ct))
     return made
+
+
+def check_gradients_of_what_each_device_chooses() -> None:
+    """No device waits in a branch, or in a turn, for one that does not come there."""
+    mesh = Mesh(np.array(xfront.devices()).reshape(4, 2), ("x", "y"))
+    a = np.sin(np.arange(32, dtype=np.float32)).reshape(8, 4)
+
+    def chosen(a: Any) -> Any:
+        return lax.cond(lax.axis_index("y") == 0, lambda v: v * 2, lambda v: v, a)
+
+    def captured(a: Any) -> Any:
+        return lax.switch(lax.axis_index("y"), [lambda: jnp.sin(a), lambda: a * a.sum()])
+
+    def asked(a: Any) -> Any:                     # of data: along x too
+        return lax.cond(a.sum() + lax.axis_index("y") > 1, lambda v: v * v, lambda v: v * 3, a)
+
+    def turned(a: Any) -> Any:
+        return lax.while_loop(lambda c: c[1] <= lax.axis_index("y"), lambda c: (c[0] * a, c[1] + 1),
+                              (a, 0))[0]
+
+    def looped(a: Any) -> Any:
+        return lax.scan(lambda c, _: (chosen(c) * a, None), a, None, length=2)[0]
+
+    for f in (chosen, captured, asked, turned, looped):
+        for check in (True, False):
+            def spread(a: Any, f: Any = f, check: bool = check) -> Any:
+                return xfront.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x", "y"),
+                                        check_vma=check)(a)
+
+            def alone(a: Any, f: Any = f) -> Any:
+                parts = xfront.vmap(xfront.vmap(lambda p, _: f(p), (None, 0), axis_name="y"),
+                                    (0, None), axis_name="x")(a.reshape(4, 2, 4), jnp.arange(2))
+                return jnp.concatenate([parts[:, 0], parts[:, 1]], 2).reshape(8, 8)
+
+            for found, expected in (
+                    (spread, alone),
+                    (xfront.grad(lambda a: (spread(a) ** 2).sum()),
+                     xfront.grad(lambda a: (alone(a) ** 2).sum()))):
+                np.testing.assert_allclose(xfront.jit(found)(a), expected(a), rtol=1e-5, atol=1e-5,
+                                           err_msg=f.__name__)
 
 
 def check_rules_that_differentiate_inside() -> None:

@@ -189,7 +189,8 @@ BATCHES = {
         ValueError, ("rank should be at least 1", "argument a")),
     "out_axes of what is mapped": Refused(
         lambda: jax.vmap(lambda a: {"u": a, "v": 1.0}, out_axes={"u": None, "v": None})(X),
-        ValueError, ("mapped output but out_axes is None", "result['u']", HERE)),
+        ValueError, ("out_axes['u'], got axis spec None but output was batched on axis 0",
+                     "result['u']", HERE)),
     "out_axes, structure": Refused(
         lambda: jax.vmap(lambda a: {"u": a}, out_axes={"v": 0})(X),
         ValueError, ("out_axes", "prefix", "'v'")),
