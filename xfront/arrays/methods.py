@@ -197,8 +197,8 @@ def _iter(x: ArrayImpl) -> Iterator[ArrayImpl]:
         if held is not None and held.spec.ndim and held.spec.dims[0]:     # rows are whole
             from ..devices import device_put  # with the first such array
 
-            spec = x._sharding.spec
-            x = device_put(x, x._sharding.update(spec=type(spec)(None, *spec[1:])))
+            lying: Any = x._sharding
+            x = device_put(x, lying.update(spec=type(lying.spec)(None, *lying.spec[1:])))
         return (x[i] for i in range(shape[0]))
     if binding.guarded:
         allow = binding.guards.TransferGuardLevel.ALLOW    # nobody asked for these transfers
