@@ -6,7 +6,8 @@
 #   make check    ruff, pyright and the quick tests, of each two cases: what to run before a commit
 #   make generated  more random programs than in `make test`, others every day; PROGRAMS=2000
 #   make sharded  a thousand random programs of parts on eight virtual devices, others every day
-#   make numeric  errors of special functions in ulps, second derivatives at special points,
+#   make numeric  every function over dtypes, shapes and ways of calling against NumPy and SciPy,
+#                 errors of special functions in ulps, second derivatives at special points,
 #                 distributions at a million draws
 #   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's
 #   make docs     the documentation as a site
@@ -49,6 +50,7 @@ sharded: $(DEV)
 	$(BIN)/python -m tests.xfront.sharding.mapped_programs 1000 $(WORKERS)
 
 numeric: $(DEV)
+	XFRONT_GENERATED=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/numeric
 	$(BIN)/python -m pytest -n $(WORKERS) -q tests/xfront/random/test_distributions.py -k many
 	XFRONT_GENERATED=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/gradients/test_second_derivatives.py
 	$(BIN)/python -m tests.accuracy

@@ -1,5 +1,5 @@
-"""The numeric library: tracing common functions of numpy, and running random draws, special
-functions and attention."""
+"""The numeric library: tracing and un-jitted calls of common functions of numpy, random draws,
+special functions and attention."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import best_of, per_call, row, scaled, warm_stages
+from benchmarks.harness import least_in_a_row, per_call, row, scaled, warm_stages
 
 TRACED = """
 abs(x) add(x,y) arctan2(x,y) argmax(x,axis=1) argsort(x) astype(x,'int32') average(x,axis=0)
@@ -31,19 +31,34 @@ def calls_of(jnp: Any) -> dict[str, Callable[[Any, Any, Any], Any]]:
             for text in TRACED}
 
 
+def operands(jnp: Any) -> tuple[Any, Any, Any]:
+    """x, y and idx of the calls."""
+    return jnp.ones((8, 8)), jnp.ones((8, 8)), jnp.arange(4)
+
+
 @row("trace functions of numpy, 20 calls each")
 def traced(jax: Any, jnp: Any) -> dict[str, float]:
-    """Each function by itself, called with a signature that was seen before."""
+    """Each function by itself, called with a signature that was seen before: the least of 16 traces
+    in a row. Garbage is not collected between them; that leaves the processor's caches cold, and an
+    empty trace then takes longer than 20 calls."""
     warm_stages(jax, jnp)
-    x, y, idx = jnp.ones((8, 8)), jnp.ones((8, 8)), jnp.arange(4)
+    given = operands(jnp)
 
-    def program(call: Any) -> Callable[[int], Any]:
-        def f(x: Any, y: Any, idx: Any) -> Any:
-            return [call(x, y, idx) for _ in range(20)]
+    def program(call: Any) -> Callable[[], Any]:
+        def f(*given: Any) -> Any:
+            return [call(*given) for _ in range(20)]
 
-        return lambda seed: lambda: jax.jit(lambda *given: f(*given)).trace(x, y, idx)
+        return lambda: jax.jit(lambda *given: f(*given)).trace(*given)
 
-    return {name: best_of(program(call), 5) for name, call in calls_of(jnp).items()}
+    return {name: least_in_a_row(program(call), 16) for name, call in calls_of(jnp).items()}
+
+
+@row("un-jitted functions of numpy")
+def eager(jax: Any, jnp: Any) -> dict[str, float]:
+    """The same functions, called outside of jit."""
+    given = operands(jnp)
+    return {name: per_call(lambda call=call: call(*given), 0.1)
+            for name, call in calls_of(jnp).items()}
 
 
 @row("run random draws, 1M")

@@ -201,6 +201,10 @@ def run(platform: str, names: Sequence[str], examples: Sequence[Path]) -> Iterat
         yield f"| `{path.name}` | {good} of {len(made)}{said} |"
 
 
+FOR_CPUS = ("own_kernel.py",)
+"""Examples whose programs call C++ that they compile for the CPU."""
+
+
 def main(words: Sequence[str]) -> None:
     """See the top of the file."""
     if "--answer" in words:
@@ -210,7 +214,8 @@ def main(words: Sequence[str]) -> None:
     platforms = [w for w in known if w in TOPOLOGIES] or [
         p for p in TOPOLOGIES if plugins.library_of(p)]
     names = [w for w in known if w not in TOPOLOGIES]
-    examples = [] if names else sorted((ROOT / "examples").glob("*.py"))
+    examples = [] if names else [path for path in sorted((ROOT / "examples").glob("*.py"))
+                                 if path.name not in FOR_CPUS]
     lines = []
     for platform in platforms:
         for line in (*run(platform, names or ops_to_compile(), examples), ""):

@@ -31,7 +31,9 @@ _REASONS = {
     _HELPER: """example_libraries.optimizers.map example_libraries.optimizers.safe_map
         example_libraries.optimizers.safe_zip example_libraries.optimizers.unzip2
         example_libraries.optimizers.zip experimental.jet.register_pytree_node
-        experimental.jet.fact experimental.jet.safe_zip experimental.jet.tree_structure
+        experimental.jet.fact experimental.jet.jet_fun experimental.jet.jet_subtrace
+        experimental.jet.traceable experimental.ode.ravel_first_arg_
+        experimental.jet.safe_zip experimental.jet.tree_structure
         experimental.jet.treedef_is_leaf experimental.jet.unzip2
         experimental.jet.weakref_lru_cache experimental.mesh_utils.device_kind_handler_dict
         experimental.multihost_utils.safe_zip experimental.ode.abs2
@@ -97,8 +99,6 @@ _REASONS = {
     "what is kept of clients goes with `clear_backends`": "extend.backend.register_backend_cache",
     "its parameters are NumPy's, `arg1` and `arg2`": "dtypes.issubdtype(a) dtypes.issubdtype(b)",
     "write `sharding.Mesh`": "interpreters.mlir.Mesh",
-    "write `contextvars.ContextVar`; it is no part of a program's key": "make_user_context",
-    "write Python's `breakpoint()` in a `debug.callback`": "debug.breakpoint",
     "give arrays of the one dtype and convert in a `custom_jvp`":
         "experimental.primal_tangent_dtype",
     _QUANTISED: "nn.get_scaled_dot_general_config nn.scaled_dot_general",

@@ -232,6 +232,18 @@ def test_many_devices_learn_what_one_does() -> None:
     assert float(found[2]) < 0.6 * float(found[1]) and float(found[4]) < 1e-5
 
 
+def test_save_shards_restores_on_other_meshes() -> None:
+    """A file for each part that differs; the same numbers on meshes of other shapes, which learn on
+    alike."""
+    text = run("save_shards.py")
+    assert "11 files for 769 numbers, the largest with 256" in text    # 2 of `in`, 8 of `out`
+    assert "restored as saved: True" in text
+    assert "parts of `out` before and after: (16, 2) (8, 4)" in text
+    ends = [float(end) for end in re.findall(r"0\.\d{5}", text)]
+    assert len(ends) == 3
+    np.testing.assert_allclose(ends, ends[0], atol=2e-5)
+
+
 def test_three_ways_to_divide_give_the_losses_of_one_device() -> None:
     """By examples, by hidden units and by layers: the losses fall, and are the same."""
     rows = [line.split() for line in run("three_ways_to_divide.py").splitlines()]

@@ -205,6 +205,7 @@ _FAMILIES = {
     "transforms.pmap": "pmap",
     "transforms.shard_map": "shard_map smap",
     "transforms.vmap": "vmap",
+    "user_context": "make_user_context",
 }
 
 _SUBMODULES = (

@@ -64,7 +64,8 @@ class NonConcreteBooleanIndexError(JAXIndexError):
     """A traced boolean mask was used as an index, so that the result's shape is not known.
 
     Write `where(mask, x, fill)`, or give the shape: `nonzero(mask, size=n)`. An update
-    `x.at[mask].set(value)` needs no known mask where the value's shape does not depend on it.
+    `x.at[mask].set(value)` needs no known mask where the value's shape does not depend on it, nor
+    does a reduction of the elements, `x[mask].sum()`.
 
     >>> xfront.jit(lambda x: x[x > 0])(jnp.arange(3))  # doctest: +ELLIPSIS
     Traceback (most recent call last):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from .core import Function, Op, Value
+from .core import Function, Op, Value, bodies_of
 from .opdef import Pending
 from .sharding import MeshAxes, Sharding
 
@@ -75,16 +75,14 @@ def last_uses(fn: Function) -> dict[Value, int]:
 
 
 def has_effects(fn: Function) -> bool:
-    """Whether `fn` or a body in it holds an op that must be kept even if nobody reads its results.
-
-    Pending transformations are not carried out: they keep the effects of what they start from.
+    """Whether `fn` or a body in it holds an op that must be kept though nobody reads what it gives.
     """
-    return derived(fn, "effects", _own_effects, any, standing_bodies)
+    return derived(fn, "effects", _own_effects, any)
 
 
 def op_has_effects(op: Op) -> bool:
     """As `has_effects`, for one op with its bodies."""
-    return _own_effect(op) or (op.definition.has_bodies and any(map(has_effects, _standing(op))))
+    return _own_effect(op) or (op.definition.has_bodies and any(map(has_effects, bodies_of(op))))
 
 
 def axis_names(fn: Function) -> frozenset[str]:

@@ -108,12 +108,24 @@ class Function(Fixed):
                 yield from bodies_of(op)
 
 
+_ITSELF: Any = object()
+
+
 def remembered(fn: Function, key: Hashable, make: Callable[[*Ts], T], *args: *Ts) -> T:
-    """What `make(*args)` gives, computed once for each Function and key."""
+    """What `make(*args)` gives, computed once for each Function and key. A memo never holds its own
+    Function, which would not die by reference count."""
     found: Any = fn.memo.get(key)
     if found is None:
-        found = fn.memo[key] = make(*args)
-    return found
+        found = make(*args)
+        fn.memo[key] = _ITSELF if found is fn else found
+    itself: Any = fn
+    return itself if found is _ITSELF else found
+
+
+def stays(fn: Function, key: Hashable) -> Function:
+    """`fn`, for which `remembered` gives `fn` itself from now on."""
+    fn.memo[key] = _ITSELF
+    return fn
 
 
 def bodies_of(op: Op) -> Iterator[Function]:

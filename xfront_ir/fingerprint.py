@@ -290,8 +290,8 @@ def _flags(weak: tuple[bool, ...]) -> str:
 
 # --- tokens -------------------------------------------------------------------------------
 
-_DIRECT = frozenset(("int", "ints", "bool", "bools", "str", "tree", "dtype", "type", "types",
-                     "word", "mesh", "spec", "specs", "sharding"))
+_DIRECT = frozenset(("int", "ints", "bool", "bools", "str", "tree", "dtype", "types", "word",
+                     "mesh", "specs", "sharding"))
 """Kinds whose legal values are equal only if they mean the same, so that they can be keys."""
 
 

@@ -657,6 +657,6 @@ _READERS: dict[str, Callable[[_Parser], Any]] = {
     "int": _Parser.integer, "slot": _Parser.integer, "ints": lambda p: p.listed(_Parser.integer),
     "bool": _Parser.boolean, "bools": lambda p: p.listed(_Parser.boolean),
     "float": _Parser.float, "str": _Parser.string, "tree": _Parser.tree, "word": _Parser.word,
-    "dtype": _Parser.dtype, "type": _Parser.type, "types": lambda p: p.listed(_Parser.type),
-    "literal": _Parser.literal, "mesh": _Parser.mesh, "spec": _Parser.spec,
-    "specs": lambda p: p.listed(_Parser.spec), "sharding": _Parser.sharding}
+    "dtype": _Parser.dtype, "types": lambda p: p.listed(_Parser.type),
+    "literal": _Parser.literal, "mesh": _Parser.mesh, "specs": lambda p: p.listed(_Parser.spec),
+    "sharding": _Parser.sharding}

@@ -267,9 +267,9 @@ def _list(write: Callable[[Any], str]) -> Callable[[Any], str]:
 _WRITERS: dict[str, Callable[[Any], str]] = {
     "int": str, "slot": lambda x: str(int(x)), "ints": _list(str), "bool": _bool,
     "bools": _list(_bool), "float": print_float,
-    "str": json.dumps, "tree": _tree, "dtype": str, "type": repr, "types": _list(repr),
+    "str": json.dumps, "tree": _tree, "dtype": str, "types": _list(repr),
     "word": lambda w: w if WORD.match(w) else json.dumps(w), "literal": print_literal,
-    "mesh": str, "spec": str, "specs": _list(str), "sharding": str, "functions": lambda fs: "[]"}
+    "mesh": str, "specs": _list(str), "sharding": str, "functions": lambda fs: "[]"}
 
 
 def _element(x: np.ndarray, dtype: DType) -> str:

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from lowering.forms.conditions import condition
 from lowering.forms.registry import form
 from xfront_ir import ops
+from xfront_ir.analysis import has_effects
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
-from xfront_ir.passes.dead_code import is_effectful
 
 _UPDATES = {ops.dynamic_update_slice: 1, ops.scatter: 2, ops.scatter_add: 2, ops.scatter_mul: 2,
             ops.scatter_min: 2, ops.scatter_max: 2}
@@ -70,7 +70,7 @@ def reading_first(loop: Op) -> Function | None:
 def _reordered(body: Function, carries: Carries) -> Function | None:
     made_by = {v: op for op in body.ops for v in op.results}
     arrays, updates = _updated(carries, made_by)
-    if not updates or is_effectful(body):
+    if not updates or has_effects(body):
         return None
     too_late = _depending(body, {v for op in updates for v in op.results})
     read = {op.results[0] for op in body.ops if op.definition in _READS

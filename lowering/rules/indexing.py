@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lowering.context import Form, RuleContext, one_op, rule
+from lowering.rules.narrow import converted, widened
 from xfront_ir import ops
 from xfront_ir.core import Op, Value
 from xfront_ir.dtypes import DType
@@ -29,9 +30,15 @@ def _pad(ctx: RuleContext, op: Op) -> Form:
                              "interior_padding": ctx.int_array(a["interior"])}
 
 
-@one_op(ops.concatenate)
-def _concatenate(ctx: RuleContext, op: Op) -> Form:
-    return "stablehlo.concatenate", {"dimension": ctx.i64(op.attrs["dimension"])}
+@rule(ops.concatenate)
+def _concatenate(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+    result, dimension = op.results[0].type, ctx.i64(op.attrs["dimension"])
+    wide = widened(result)
+    if wide is not result:
+        operands = tuple([converted(ctx, x, v.type, wide)
+                          for x, v in zip(operands, op.operands, strict=True)])
+    made = ctx.create("stablehlo.concatenate", operands, [wide], dimension=dimension)
+    return converted(ctx, made, wide, result)
 
 
 def _with_words(ctx: RuleContext, starts: Sequence[Any], of: Sequence[Value], dtype: DType

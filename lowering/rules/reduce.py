@@ -9,6 +9,7 @@ from lowering.context import RuleContext, rule
 from lowering.rules.compare import compare, comparison_kind
 from lowering.rules.elementwise import extremum
 from lowering.rules.expressions import Writer
+from lowering.rules.narrow import converted, widened
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
 from xfront_ir.dtypes import DType, greatest, least
@@ -105,11 +106,12 @@ def _register_position(definition: OpDef, direction: str, start: Callable[[DType
     def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
         """A reduction of (value, position) pairs. The first of equal values wins, and NaN wins over
         all numbers."""
-        of, axis = op.operands[0].type, op.attrs["axis"]
+        axis, of = op.attrs["axis"], widened(op.operands[0].type)
+        x = converted(ctx, x, op.operands[0].type, of)
         element, place = scalar(of.dtype), scalar(op.attrs["index_dtype"])
         places = ctx.create("stablehlo.iota", [], [of.with_dtype(place.dtype)],
                             iota_dimension=ctx.i64(axis))
-        starts = [ctx.constant(start(of.dtype), element), ctx.constant(0, place)]
+        starts = [ctx.constant(start(op.operands[0].type.dtype), element), ctx.constant(0, place)]
 
         def pick(ctx: RuleContext, x: Any, i: Any, y: Any, j: Any) -> Any:
             kind = comparison_kind(of.dtype)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lowering.context import RuleContext, rule
 from lowering.rules.compare import compare, comparison_kind
+from lowering.rules.narrow import converted, widened
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
 from xfront_ir.ops.sort import sort
@@ -16,7 +17,10 @@ from xfront_ir.types import BOOL, TensorType, scalar
 
 @rule(sort)
 def _sort(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    elements = [scalar(v.type.dtype) for v in op.operands]
+    types = [widened(v.type) for v in op.operands]
+    operands = tuple([converted(ctx, x, v.type, t)
+                      for x, v, t in zip(operands, op.operands, types, strict=True)])
+    elements = [scalar(t.dtype) for t in types]
     n_keys = op.attrs["n_keys"]
 
     def before(ctx: RuleContext, *pairs: Any) -> Any:
@@ -36,10 +40,12 @@ def _sort(ctx: RuleContext, op: Op, *operands: Any) -> Any:
             first = less
         return first
 
-    return ctx.create("stablehlo.sort", operands, op.results, [before],
+    made = ctx.create("stablehlo.sort", operands, types, [before],
                       [e for element in elements for e in (element, element)],
                       dimension=ctx.i64(op.attrs["dimension"]),
                       is_stable=ctx.bool(op.attrs["stable"]))
+    found = made if isinstance(made, list) else [made]
+    return [converted(ctx, x, t, v.type) for x, t, v in zip(found, types, op.results, strict=True)]
 
 
 def _ordered(ctx: RuleContext, element: TensorType, x: Any, y: Any) -> list[Any]:
@@ -84,10 +90,10 @@ def _top_k(ctx: RuleContext, op: Op, x: Any) -> Any:
             "stablehlo.transpose", [v], [type], permutation=ctx.int_array(swapped))
 
     wide = last(of).with_dtype(_WIDER_KEYS.get(of.dtype, of.dtype))
-    x = _converted(ctx, swap(x, last(of)), last(of), wide)
+    x = converted(ctx, swap(x, last(of)), last(of), wide)
     found, at = ctx.create("chlo.top_k", [x], [last(values).with_dtype(wide.dtype), last(places)],
                            k=ctx.i64(k))
-    found = _converted(ctx, found, last(values).with_dtype(wide.dtype), last(values))
+    found = converted(ctx, found, last(values).with_dtype(wide.dtype), last(values))
     return [swap(v, type) for v, type in zip((found, at), (values, places), strict=True)]
 
 
@@ -95,7 +101,3 @@ _WIDER_KEYS = {dtype: dtypes.f32 if dtype.is_float else dtypes.i8 for dtype in
                dtypes.BY_NAME.values() if dtype.bits <= 8 and dtype.is_float or dtype.bits < 8}
 """The dtypes that are converted before `top_k`: XLA cannot pair elements of less than a byte with
 an index, and it orders NaN by its sign."""
-
-
-def _converted(ctx: RuleContext, x: Any, given: TensorType, wanted: TensorType) -> Any:
-    return x if wanted is given else ctx.create("stablehlo.convert", [x], [wanted])

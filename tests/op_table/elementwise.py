@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from xfront_ir import dtypes
+from xfront_ir.dtypes import DType
+from xfront_ir.types import tensor
 
+from .random import FRY, RBG, of_words
 from .row import (
     BOOL,
     COMPLEX,
@@ -123,6 +126,11 @@ CASE = Draw((2, 3))
 ANY = (*NUMERIC, *BOOL)
 
 
+def _of_keys(name: str, which: DType) -> list[Sample]:
+    """Choices between keys: their words stay together."""
+    return [of_words(name, tensor(shape, which), tensor((2, 2), key), tensor((2, 2), key))
+            for shape in ((), (2, 2)) for key in (FRY, RBG)]
+
 
 def _greater(name: str) -> Row:
     row = elementwise(name, (-9, 9), (-9, 9), dtypes=ANY, edges=TIES, bad=[UNEQUAL], distinct=True)
@@ -135,13 +143,15 @@ CHOOSING = [
     _greater("min"),
     Row("select", [Sample([MASK, CASE, CASE]), Sample([Draw((), dtype=dtypes.bool_), CASE, CASE]),
                    Sample([Draw((), dtype=dtypes.bool_), Draw(()), Draw(())]),
-                   Sample([Draw((0, 3), dtype=dtypes.bool_), Draw((0, 3)), Draw((0, 3))])], ANY,
+                   Sample([Draw((0, 3), dtype=dtypes.bool_), Draw((0, 3)), Draw((0, 3))]),
+                   *_of_keys("select", dtypes.bool_)], ANY,
         [Bad([("i32", (3,)), ("f32", (3,)), ("f32", (3,))], "must be bool"),
          Bad([("bool", (3,)), ("f32", (3,)), ("f64", (3,))], "the same type"),
          Bad([("bool", (2,)), ("f32", (3,)), ("f32", (3,))], "shape of the cases")]),
     Row("select_n", [Sample([MASK, CASE, CASE]), Sample([MASK, CASE]),
                      Sample([Draw((2, 3), -1, 4, dtypes.i32), CASE, CASE, CASE]),
-                     Sample([Draw((), 0, 2, dtypes.i32), CASE, CASE, CASE])], ANY,
+                     Sample([Draw((), 0, 2, dtypes.i32), CASE, CASE, CASE]),
+                     *_of_keys("select_n", dtypes.i32)], ANY,
         [Bad([("bool", ()), *[("f32", ())] * 3], "between two"),
          Bad([("f32", ()), ("f32", ())], "bool or i32")]),
     Row("clamp", [Sample([Fixed(-1.0), Draw((2, 3), distinct=True), Fixed(1.5)], dtypes=FLOATS),

@@ -20,11 +20,13 @@ FRY, RBG, URBG, U32 = dtypes.key_fry, dtypes.key_rbg, dtypes.key_urbg, dtypes.u3
 
 
 def _words(rng: np.random.Generator, type: TensorType) -> np.ndarray:
+    if type.dtype is dtypes.bool_:
+        return rng.random(type.shape) < 0.5
     return rng.integers(0, 2 ** min(type.dtype.bits, 63), physical_shape(type), np.int64).astype(
         type.dtype.numpy)
 
 
-def _sample(name: str, *types: TensorType, **attrs: Any) -> Sample:
+def of_words(name: str, *types: TensorType, **attrs: Any) -> Sample:
     """A use of the op on random words of the given types."""
     def build(dtype: DType, rng: np.random.Generator) -> tuple[Function, list[np.ndarray]]:
         definition, b = lookup(name), Builder("f")
@@ -35,27 +37,27 @@ def _sample(name: str, *types: TensorType, **attrs: Any) -> Sample:
 
 
 def _keys(name: str, of: tuple[int, ...], *keys: DType, **attrs: Any) -> list[Sample]:
-    return [_sample(name, tensor(of, dtype), **attrs) for dtype in keys]
+    return [of_words(name, tensor(of, dtype), **attrs) for dtype in keys]
 
 
 ROWS = [
-    Row("threefry2x32", [_sample("threefry2x32", *[tensor(shape, U32)] * 4)
+    Row("threefry2x32", [of_words("threefry2x32", *[tensor(shape, U32)] * 4)
                          for shape in ((3,), (), (2, 0))], (U32,),
         [Bad([("u32", (3,))] * 3 + [("u32", (2,))], "of the same shape"),
          Bad([("i32", (3,))] * 4, "four u32 arrays")]),
-    Row("random_wrap", [_sample("random_wrap", tensor(shape, U32), impl=impl)
+    Row("random_wrap", [of_words("random_wrap", tensor(shape, U32), impl=impl)
                         for shape, impl in (((3, 2), "fry"), ((2,), "fry"), ((3, 4), "rbg"))],
         (U32,), [Bad([("u32", (3,))], "are made from u32[...,2]", {"impl": "fry"}),
                  Bad([("i32", (2,))], "are made from u32[...,2]", {"impl": "fry"})]),
     Row("random_unwrap", [
         *_keys("random_unwrap", (3,), FRY, RBG), *_keys("random_unwrap", (), FRY)],
         (U32,), [Bad([("u32", (2,))], "takes keys")]),
-    Row("random_seed", [_sample("random_seed", tensor(shape, dtype), impl=impl)
+    Row("random_seed", [of_words("random_seed", tensor(shape, dtype), impl=impl)
                         for shape, impl in (((3,), "fry"), ((), "fry"), ((2,), "rbg"))
                         for dtype in (*SIGNED, *UNSIGNED)],
         (U32,), [Bad([("f32", ())], "seeds must be integers", {"impl": "fry"})]),
     Row("random_fold_in", [
-        _sample("random_fold_in", tensor(shape, dtype), tensor(shape, U32))
+        of_words("random_fold_in", tensor(shape, dtype), tensor(shape, U32))
         for shape in ((3,), ()) for dtype in (FRY, RBG)],
         (U32,), [Bad([("key<fry>", ()), ("u32", (2,))], "of the keys' shape"),
                  Bad([("u32", (2,)), ("u32", (2,))], "takes keys")]),
@@ -72,7 +74,7 @@ ROWS = [
                  Bad([("key<fry>", ())], "bit_width must be", {"bit_width": 4, "shape": ()})]),
     # A batch of these generators takes its bits from the first lane's state: see its own test.
     Row("rng_bit_generator", [
-        _sample("rng_bit_generator", state, algorithm=algorithm, shape=shape, dtype=dtype)
+        of_words("rng_bit_generator", state, algorithm=algorithm, shape=shape, dtype=dtype)
         for state in (tensor((4,), U32), tensor((2,), dtypes.u64))
         for algorithm in ("default", "philox")
         for shape, dtype in (((3, 5), U32), ((7,), dtypes.u8), ((2, 2), dtypes.u64))],

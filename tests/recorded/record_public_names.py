@@ -5,6 +5,7 @@ Run with an interpreter that has the library of reference:
     python tests/recorded/record_public_names.py LIBRARY > tests/recorded/public_names.json
 """
 
+import functools
 import importlib
 import inspect
 import json
@@ -60,6 +61,8 @@ def recorded(library: str) -> dict[str, dict[str, list[str]]]:
 
 
 def _is_from_elsewhere(found: object, module: str) -> bool:
+    if isinstance(found, functools.partial):     # its module is that of its class
+        return False
     home = str(getattr(found, "__module__", None)).partition(".")[0]
     return home in ELSEWHERE and module.partition(".")[0] not in ("numpy", "lax", "dtypes")
 

@@ -177,6 +177,7 @@ READ_SOMETIMES = {                                 # the docstrings say when
     "approx_min_k reduction_input_size_override", "tree_reduce_associative identity",
     "platform_dependent default", "jit static_argnames", "vmap axis_name",
     "checkpoint static_argnames", "keystr separator", "gather fill_value", "create_token _",
+    "make_user_context default_value",             # any value with a hash
 }
 
 
@@ -321,7 +322,6 @@ REFUSED: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("lapack_driver", ValueError, lambda: jax.scipy.linalg.svd(M, lapack_driver="zz")),
     ("debug", NotImplementedError, lambda: jax.scipy.linalg.solve(M, X, debug=True)),
     ("debug", NotImplementedError, lambda: jax.scipy.linalg.solve_triangular(M, X, debug=True)),
-    ("_dot_general", NotImplementedError, lambda: jnp.einsum("i,i", X, X, _dot_general=print)),
     ("out_sharding cannot both", ValueError, lambda: jnp.zeros(
         3, device=jax.devices()[0], out_sharding=home())),
     ("linear", TypeError, lambda: lax.cond(True, jnp.sin, jnp.cos, X, linear=(False,))),

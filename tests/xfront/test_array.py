@@ -545,6 +545,20 @@ def test_a_package_that_stands_for_xfront_is_welcome(stranger: str) -> None:
     assert run(alias, stranger).returncode == 0
 
 
+def test_parts_of_an_array_on_a_mesh_of_one_device():
+    device = xfront.devices()[0]
+    mesh = xfront.make_mesh((1,), ("a",))
+    for spec in (P("a"), P()):
+        x = xfront.device_put(np.arange(4.0, dtype=np.float32), NamedSharding(mesh, spec))
+        for y in (x, xfront.jit(lambda v: v + 1)(x)):
+            [shard] = y.addressable_shards
+            assert shard.device == device and shard.index == (slice(None),)
+            assert shard.replica_id == 0 and len(y.global_shards) == 1
+            for part in (shard.data, y.addressable_data(0)):
+                assert part.sharding == binding.SingleDeviceSharding(device)
+                assert np.array_equal(part, y)
+
+
 def test_reading_back_never_imports_jax(stranger: str) -> None:
     script = """
 import sys, numpy as np, ml_dtypes

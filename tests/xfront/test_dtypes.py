@@ -187,3 +187,25 @@ def test_key_types() -> None:
         dtypes.result_type(key, 1)
     with pytest.raises(ValueError, match="no key implementation"):
         dtypes.key_dtype("nothing")
+
+
+@pytest.mark.parametrize("dtype", ["int2", "uint2", "int4", "uint4"])
+def test_integers_of_less_than_a_byte_are_moved_and_ordered_as_bytes(dtype):
+    values = np.array([[1, 0, 1, -2], [-1, 1, -2, 0]])
+    values = values % 4 if dtype[0] == "u" else values
+    moved = {
+        "concatenate": lambda n, x: n.concatenate([x, x[:, :1], x], 1),
+        "stack": lambda n, x: n.stack([x, x]), "roll": lambda n, x: n.roll(x, 3),
+        "tile": lambda n, x: n.tile(x, (2, 1)), "sort": lambda n, x: n.sort(x, axis=0),
+        "argsort": lambda n, x: n.argsort(x, axis=1, stable=True), "flip": lambda n, x: n.flip(x),
+        "argmax": lambda n, x: n.argmax(x, axis=1), "argmin": lambda n, x: n.argmin(x),
+        "take": lambda n, x: n.take(x, np.array([1, 1, 0]), axis=0), "max": lambda n, x: x.max(0),
+        "repeat": lambda n, x: n.repeat(x, 2), "pad": lambda n, x: n.pad(x, 1, mode="edge"),
+        "lexsort": lambda n, x: n.lexsort((x[0], x[1])), "transpose": lambda n, x: x.T,
+    }
+    x = numpy.asarray(values, dtype)
+    made = xfront.jit(lambda x: {k: f(numpy, x) for k, f in moved.items()})(x)
+    for name, f in moved.items():
+        np.testing.assert_array_equal(made[name].astype(int), f(np, values), err_msg=name)
+    assert made["sort"].dtype == dtype and numpy.concatenate([x, x]).dtype == dtype
+    np.testing.assert_array_equal(numpy.unique(x).astype(int), np.unique(values))

@@ -63,6 +63,10 @@ def test_the_own_layout_is_accepted() -> None:
         y = xfront.device_put(jnp.asarray(np.asarray(x)), Format(layout, x.sharding))
         assert y.committed and np.array_equal(y, x)
     assert xfront.device_put(2.0, Format(None, x.sharding)) == 2.0
+    for place in (xfront.lax.with_sharding_constraint,
+                  xfront.jit(xfront.lax.with_sharding_constraint, static_argnums=1)):
+        for layout in (None, Layout.AUTO, ROWS):
+            assert np.array_equal(place(x, Format(layout, x.sharding)), x)
     assert np.array_equal(with_layout_constraint({"a": x}, ROWS)["a"], x)
     assert np.array_equal(xfront.jit(lambda a: with_layout_constraint(a, ROWS) + 1)(x), x + 1)
     auto = Format(Layout.AUTO, x.sharding)
@@ -82,6 +86,7 @@ def test_other_layouts_are_refused_by_name() -> None:
     there = Format(COLUMNS, x.sharding)
     for call in (lambda: xfront.device_put(x, there),
                  lambda: with_layout_constraint(x, COLUMNS),
+                 lambda: xfront.lax.with_sharding_constraint({"a": x}, there),
                  lambda: xfront.jit(lambda a: with_layout_constraint(a, COLUMNS))(x),
                  lambda: xfront.jit(jnp.sin, in_shardings=there),
                  lambda: xfront.jit(jnp.sin, out_shardings=(there,)),

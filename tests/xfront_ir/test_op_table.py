@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +22,14 @@ every_op = pytest.mark.parametrize("name", sorted(ROWS))
 
 def _rng(name: str) -> np.random.Generator:
     return np.random.default_rng(zlib.crc32(name.encode()))
+
+
+def test_the_page_on_the_ir_names_every_family_and_op_with_bodies() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "ir.md").read_text()
+    rooms = {d.family.rpartition("/")[2].removesuffix(".py") for d in REGISTRY.values()}
+    assert not [room for room in rooms if f"`{room}`" not in page]
+    assert not [d.name for d in REGISTRY.values() if d.has_bodies and not re.search(
+        rf"(^|  ){d.name}\(", page, re.MULTILINE)]
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))

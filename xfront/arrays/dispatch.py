@@ -24,6 +24,7 @@ from xfront_ir.types import tensor
 from ..config import trace_key
 from ..tracebacks import shorten
 from ..tracing import programs, watching
+from ..tracing.compiled import living
 from ..tracing.trace import Trace, leak_error, state, trace_function, type_of
 from ..tracing.tracer import Tracer
 from ..tracing.watched_runs import run as watched_run
@@ -136,6 +137,8 @@ def abstract(name: str, x: Any) -> tuple[Any, bool]:
     if kind is Tracer:
         raise TypeError(f"{name} requires ndarray or scalar arguments, got a traced array inside "
                         "a container")
+    if kind is not np.ndarray:
+        binding.refuse_mask(x)
     array = x if isinstance(x, np.ndarray) else np.asarray(x)
     if array.dtype.kind in "OUSMm":
         raise TypeError(f"{name}: {x!r} of type {kind} is not a valid array type")
@@ -157,7 +160,7 @@ class Front:
         self.body, self.name, self.static_indices = body, name, static_indices
         self.arguments = tuple(arguments) or body.__code__.co_varnames     # the names in errors
         self.memo: dict[Any, Program] = {}
-        _FRONTS.add(self)
+        _FRONTS[self] = None
 
         def uncompiled(*args: Any) -> Any:       # runs where jit is disabled: a body needs a trace
             try:
@@ -212,11 +215,11 @@ class Front:
         return Program(compiled, traced.captures, out_tree, traced.function)
 
 
-_FRONTS: weakref.WeakSet[Front] = weakref.WeakSet()
+_FRONTS: weakref.WeakKeyDictionary[Front, None] = weakref.WeakKeyDictionary()
 
 
 def _forget_memos() -> None:
-    for front in list(_FRONTS):
+    for front in living(_FRONTS):
         front.memo.clear()
 
 
@@ -331,15 +334,13 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...], members: bool =
     dynamic_indices = tuple([i for i in places.values() if i not in static_indices])
     name = body.__name__.lstrip("_")             # users call a wrapper without the underscore
     call_body = positional(body, names, body.__code__.co_argcount)
-    front: Front | None = None
-    direct = Direct(body, call_body, names, defaults, static)
+    direct = Direct(body, call_body, names, defaults, static_indices)
     most, n_written = direct.most, direct.n_written
     is_tellable = "out_sharding" in places
     n_written_out = len(names) if body.__code__.co_argcount == len(names) else -1
     templates = Templates()
 
     def public(*args: Any, **kwargs: Any) -> Any:
-        nonlocal front
         try:
             if not kwargs and args and type(args[0]) is ArrayImpl and state.current is None:
                 if len(args) == 1:                   # most calls are of one or two arrays alone
@@ -362,16 +363,14 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...], members: bool =
                 found = direct.find(args, kwargs)
                 if found is not None:
                     return found(*args[:most])
+            elif hasattr(kind, "__xfront_call__"):   # elements whose number is not known
+                return args[0].__xfront_call__(name, public, args, kwargs)
             full = [*args] if n == n_written_out and not kwargs else direct.complete(args, kwargs)
             target = deepest([full[i] for i in dynamic_indices], state.current) or deepest(
                 full if static_indices else (), None)    # a traced size or axis is refused there
             if target is not None:
                 return record_by(templates, target, call_body, full)
-            for i in static_indices:
-                full[i] = canonical(full[i])
-            if front is None:
-                front = Front(call_body, name, static_indices, names)
-            return front.compiled(*full)
+            return direct.call(full)
         except BaseException as error:
             shorten(error)
             raise
@@ -454,15 +453,16 @@ def completed(body: Callable[..., Any], places: dict[str, int], defaults: tuple,
 class Direct:
     """The C++ functions for calls of one public function with arrays at the front: one for each way
     to give the other arguments, which it has as they are. So C++ need not compare them, and
-    defaults that are numbers are literals of the program."""
+    defaults that are numbers are literals of the program. Other calls have one for all."""
 
-    __slots__ = ("call_body", "complete", "most", "n_written", "name", "names", "one", "static",
-                 "table", "two")
+    __slots__ = ("any", "call_body", "complete", "most", "n_written", "name", "names", "one",
+                 "static", "static_indices", "table", "two")
 
     def __init__(self, body: Callable[..., Any], call_body: Callable[..., Any], names: list[str],
-                 defaults: tuple, static: tuple[str, ...]) -> None:
+                 defaults: tuple, static_indices: tuple[int, ...]) -> None:
         n_positional = body.__code__.co_argcount  # type: ignore[attr-defined]
-        self.call_body, self.names, self.static = call_body, names, frozenset(static)
+        self.call_body, self.names, self.static_indices = call_body, names, static_indices
+        self.static = frozenset([names[i] for i in static_indices])
         self.name = body.__name__.lstrip("_")
         self.complete = functools.partial(
             completed, body, dict(zip(names, range(len(names)), strict=True)), defaults,
@@ -471,6 +471,15 @@ class Direct:
         self.table: dict[Any, Any] = {}          # for tuples, a table by the types inside
         self.one: Any = None                     # what runs on one array alone, and on two
         self.two: Any = None
+        self.any: Any = None                     # what compares the other arguments
+
+    def call(self, full: list[Any]) -> Any:
+        """The result for all arguments, by the C++ function that compares the static ones."""
+        for i in self.static_indices:
+            full[i] = canonical(full[i])
+        if self.any is None:
+            self.any = Front(self.call_body, self.name, self.static_indices, self.names).compiled
+        return self.any(*full)
 
     def find(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The C++ function of the arrays at the front, at most `most`, for these other arguments;

@@ -98,8 +98,8 @@ def promoted_dtype(name: str, types: Sequence[tuple[DType, bool]]) -> tuple[DTyp
         if any(d.is_key for d, _ in types):
             distinct = {d for d, _ in types}
             if len(distinct) > 1:
-                raise TypeError(f"key arrays do not mix with other dtypes: got "
-                                f"{', '.join(d.name for d, _ in types)}")
+                raise ValueError(f"key arrays do not mix with other dtypes: got "
+                                 f"{', '.join(d.name for d, _ in types)}")
             found = types[0][0], False
         else:
             dtype, weak = promotion.promote_all(name, [(d.numpy, w) for d, w in types])

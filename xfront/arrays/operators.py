@@ -134,7 +134,7 @@ def _pow(x: Any, y: Any, mod: None = None) -> Any:
 
 def _rpow(x: Any, y: Any, mod: None = None) -> Any:
     if mod is None and is_array_like(y):
-        return arithmetic._power(y, x)
+        return arithmetic.power(y, x)
     try:
         refuse_container("__rpow__", y)
     except BaseException as error:

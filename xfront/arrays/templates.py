@@ -37,7 +37,7 @@ from ..config import numpy_rank_promotion, trace_key
 from ..dtypes import ScalarType
 from ..sharding.regions import open_regions
 from ..tracebacks import warned
-from ..tracing.compiled import TABLES
+from ..tracing.compiled import TABLES, living
 from ..tracing.trace import Trace, state
 from ..tracing.tracer import Tracer
 from . import promotion
@@ -197,7 +197,7 @@ class Templates:
     def __init__(self) -> None:
         self.table: dict[Any, Template | bool] = {}
         self.refused = 0                         # signatures without a template so far
-        _ALL.add(self)
+        _ALL[self] = None
 
     def clear(self) -> None:
         """Forget all templates."""
@@ -258,12 +258,12 @@ class Templates:
 
 
 NO_TEMPLATE: Any = object()
-_ALL: weakref.WeakSet[Templates] = weakref.WeakSet()
+_ALL: weakref.WeakKeyDictionary[Templates, None] = weakref.WeakKeyDictionary()
 
 
 def forget_templates() -> None:
     """Forget the templates of all functions."""
-    for one in list(_ALL):
+    for one in living(_ALL):
         one.clear()
 
 

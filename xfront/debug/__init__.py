@@ -2,9 +2,10 @@
 
 from ..callbacks import debug_callback as callback
 from ..on_demand import shown as _shown
+from .debugger import breakpoint
 from .placement import inspect_array_sharding, visualize_array_sharding, visualize_sharding
-from .printing import print
+from .printing import log, print
 
-__all__ = ["callback", "inspect_array_sharding", "print", "visualize_array_sharding",
-           "visualize_sharding"]
+__all__ = ["breakpoint", "callback", "inspect_array_sharding", "log", "print",
+           "visualize_array_sharding", "visualize_sharding"]
 __dir__ = _shown(globals())

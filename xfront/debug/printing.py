@@ -1,9 +1,11 @@
-"""`debug.print`: print values from within a traced program."""
+"""`debug.print` and `debug.log`: text with values from within a traced program."""
 
 from __future__ import annotations
 
+import logging
 import string
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,12 +32,13 @@ _FORMATTER = _Formatter()
 
 
 @front_door
-def print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False,
-          skip_format_check: bool = False, **kwargs: Any) -> None:
+def print(fmt: str | None = None, *args: Any, ordered: bool = False, partitioned: bool = False,
+          skip_format_check: bool = False, **kwargs: Any) -> Callable[..., None] | None:
     """Print `fmt.format(*args, **kwargs)` when the program gets there.
 
     Args:
-      fmt: a format string with names or numbers of the values, not an f-string.
+      fmt: a format string with names or numbers of the values, not an f-string. None gives a
+        function of the format and the values, with the options given here.
       args, kwargs: trees of arrays; other values are printed as they are.
       ordered: whether the print keeps its order among ordered prints.
       partitioned: False only.
@@ -46,22 +49,54 @@ def print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False
     >>> xfront.debug.print("x = {}", 3)
     x = 3
     """
+    return _told("print", _write, fmt, args, kwargs, ordered, partitioned, skip_format_check)
+
+
+@front_door
+def log(fmt: str | None = None, *args: Any, ordered: bool = False, partitioned: bool = False,
+        skip_format_check: bool = False, **kwargs: Any) -> Callable[..., None] | None:
+    """Log `fmt.format(*args, **kwargs)` at level INFO of the logger "xfront.debug" when the program
+    gets there. Arguments and errors are those of `print`.
+
+    >>> xfront.debug.log("x = {}", 3)
+    """
+    return _told("log", logging.getLogger("xfront.debug").info, fmt, args, kwargs, ordered,
+                 partitioned, skip_format_check)
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _told(name: str, tell: Callable[[str], Any], fmt: str | None, args: tuple,
+          kwargs: dict[str, Any], ordered: bool, partitioned: bool, skip_format_check: bool
+          ) -> Callable[..., None] | None:
+    """Have the program call `tell` with the text, or make the function that does so."""
+    only(f"debug.{name}", False, "the whole array is always shown", partitioned=partitioned)
+    if fmt is None:
+        if args or kwargs:
+            raise TypeError(f"debug.{name}: values need a format, which is None")
+
+        def formatted(fmt: str, *args: Any, **kwargs: Any) -> None:
+            _told(name, tell, fmt, args, kwargs, ordered, partitioned, skip_format_check)
+
+        return front_door(formatted)
     if not isinstance(fmt, str):
-        raise TypeError(f"The first argument to `debug.print` must be a string, got {fmt!r}")
-    only("debug.print", False, "the whole array is always printed", partitioned=partitioned)
+        raise TypeError(f"The first argument to `debug.{name}` must be a string, got {fmt!r}")
     if not skip_format_check:
         try:
             _FORMATTER.vformat(fmt, [_Anything()] * len(args), dict.fromkeys(kwargs, _Anything()))
         except (IndexError, KeyError) as error:
-            raise type(error)(f"debug.print: the format {fmt!r} names more than the {len(args)} "
+            raise type(error)(f"debug.{name}: the format {fmt!r} names more than the {len(args)} "
                               f"positional and {len(kwargs)} keyword arguments given") from None
 
     def show(*values: Any, **named: Any) -> None:
         values, named = tree_map(_shown, (values, named))
-        sys.stdout.write(_FORMATTER.format(fmt, *values, **named) + "\n")
-        sys.stdout.flush()
+        tell(_FORMATTER.format(fmt, *values, **named))
 
     debug_callback(show, *args, ordered=ordered, **kwargs)
+    return None
 
 
 class _Shown:

@@ -6,6 +6,7 @@ from types import FrameType
 
 from xfront_ir.locations import forget_library, is_library, library_paths, register_library
 
+from ..tracebacks import UnfilteredStackTrace
 from ..tracebacks import front_door as api_boundary
 
 
@@ -32,4 +33,4 @@ class _Paths:
 
 _exclude_paths = _Paths()
 
-__all__ = ["api_boundary", "include_frame"]
+__all__ = ["UnfilteredStackTrace", "api_boundary", "include_frame"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -108,5 +109,8 @@ def _order(primals: list[Any], terms: list[list[Any]]) -> int:
     return len(terms[0]) if terms else 0
 
 
-__all__ = ["jet"]
+jet2 = functools.partial(jet, factorial_scaled=False)
+"""`jet` of terms that are coefficients of powers of t."""
+
+__all__ = ["jet", "jet2"]
 __dir__ = _shown(globals())

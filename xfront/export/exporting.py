@@ -13,12 +13,11 @@ import numpy as np
 from lowering import artifacts, clients
 from lowering.clients import platform_of
 from xfront_ir import ops
-from xfront_ir.analysis import belongs_to_process, meshes
+from xfront_ir.analysis import belongs_to_process, has_effects, meshes
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
 from xfront_ir.fingerprint import fingerprint
 from xfront_ir.literal import Literal
-from xfront_ir.passes.dead_code import has_effects
 from xfront_ir.passes.pipeline import simplify
 
 from ..arrays import binding
@@ -171,7 +170,7 @@ def _made(function: Function, name: str, in_tree: Any, in_avals: Sequence[Any], 
         raise NotImplementedError(f"serialization of host_callbacks is not yet implemented: {name} "
                                   "calls a function of this process; leave the callback out of the "
                                   "function that is exported")
-    if any(map(has_effects, simple.ops)) or belongs_to_process(simple):
+    if has_effects(simple) or belongs_to_process(simple):
         raise NotImplementedError(f"export: {name} has effects, or operations that this process "
                                   "defined, which no other process knows")
     module, kernels = artifacts.write(simple, name, platforms)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+from xfront_ir import dtypes as ir_dtypes
 from xfront_ir import ops
 
 from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike, SupportsShape
@@ -20,7 +21,7 @@ from ..arrays.commitment import beside
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, broadcast_to, cast, convert, ir_dtype, is_array_like
 from ..arrays.operands import operand as tracer
-from ..dtypes import as_dtype, dtype_and_weakness, is_extended
+from ..dtypes import KeyDType, as_dtype, dtype_and_weakness, is_extended
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
@@ -454,6 +455,9 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
     x = tracer("full", fill_value)
     if x.shape:
         raise TypeError(f"full: the fill value must be a scalar, got {x.value.type}")
+    if isinstance(dtype, KeyDType) and x.value.type.dtype.is_integer:
+        words = broadcast_to(convert(x, ir_dtypes.u32), (*sizes("full shape", shape), *dtype.words))
+        return emit(ops.random_wrap, words, impl=dtype.tag)
     weak = x.weak and dtype is None
     if dtype is not None:
         x = convert(x, dtype_of("full", dtype))
@@ -478,7 +482,10 @@ def full_like(x: ArrayLike | SupportsShape, fill_value: ArrayLike, dtype: DTypeL
     found, weak = ir_dtype(x) if is_array_like(x) else (dtype_of("full_like", own), False)
     shape = np.shape(x) if shape is None else shape
     wanted = dtype if dtype is not None else found.numpy if not found.is_key else own
-    made = _full_like(shape, fill_value, wanted, weak and dtype is None)
+    if isinstance(wanted, KeyDType) and type(fill_value) in (bool, int):
+        made = keys_of_word("full_like", fill_value, sizes("shape", shape), wanted)
+    else:
+        made = _full_like(shape, fill_value, wanted, weak and dtype is None)
     if type(x) is Tracer:
         return lying_as(made, x)
     place = beside(x, made.shape)
@@ -499,6 +506,26 @@ def lying_as(made: Any, x: Any) -> Any:
         return made
     lifted = made if type(made) is Tracer else x.home.lift(made)
     return emit(ops.reshard, lifted, sharding=t.sharding)
+
+
+def keys_of_word(name: str, word: Any, shape: tuple[int, ...], dtype: KeyDType) -> Any:
+    """Keys of which every word is the same number. They hold places, and start no streams.
+
+    Raises: TypeError for what is no integer, OverflowError for one that a word does not hold.
+    """
+    if not isinstance(word, int):
+        raise TypeError(f"{name}: keys are filled with another key, or with an integer for each of "
+                        f"their words, got {word!r}")
+    if not 0 <= word < 2**32:
+        raise OverflowError(f"{name}: the words of keys are integers in [0, 2**32), got {word}")
+    return _keys_of_word(int(word), shape, dtype)
+
+
+@eager(static=("word", "shape", "dtype"))
+def _keys_of_word(word: int, shape: tuple[int, ...], dtype: KeyDType) -> Any:
+    assert state.current is not None
+    words = state.current.literal(np.asarray(word, np.uint32), (*shape, *dtype.words), False)
+    return emit(ops.random_wrap, words, impl=dtype.tag)
 
 
 @eager(static=("shape", "dtype", "weak"))

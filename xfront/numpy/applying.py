@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..arrays.annotations import Array, ArrayLike
 from ..arrays.operands import array_like, check_ranks, is_array_like, normalize_axis
 from ..tracebacks import front_door_of
@@ -190,7 +192,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
     return call(arr)
 
 
-def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Sequence[int]) -> Array:
+def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike,
+                    axes: int | Sequence[int]) -> Array:
     """`func` applied along each axis in turn; axes that it removes are kept with size 1.
 
     Raises: ValueError where a result has another number of axes.
@@ -200,7 +203,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Sequenc
     Array([[4, 6]], dtype=int32)
     """
     x = array_like("apply_over_axes", a)
-    for axis in axes:
+    for axis in (axes,) if isinstance(axes, (int, np.integer)) else axes:
         made = func(x, axis)
         if made.ndim == x.ndim - 1:
             made = expand_dims(made, normalize_axis("apply_over_axes", axis, x.ndim))

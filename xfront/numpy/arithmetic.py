@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ..arrays import binding
 from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import by_name, eager
 from ..arrays.operands import (
@@ -287,8 +288,8 @@ def divmod(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
 # --- powers -------------------------------------------------------------------------------
 
 def power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x to the power y; an int or a NumPy integer y becomes a fixed number of multiplications, and
-    the result has x's dtype.
+    """x to the power y; an int, a NumPy integer or an array of one integer y whose value is known
+    becomes a fixed number of multiplications, and the result has x's dtype.
 
     A Python float or complex x to the power of an integer array gives the default dtype of its
     kind, which is not weak.
@@ -301,9 +302,14 @@ def power(x: ArrayLike, y: ArrayLike, /) -> Array:
     """
     if type(y) is int:
         return integer_power(x, y)
-    if isinstance(y, (np.integer, np.ndarray)) and not y.ndim and y.dtype.kind in "iu":
-        return integer_power(x, int(y))
+    if _is_known_integer(y):
+        return integer_power(x, int(y))          # type: ignore[arg-type]
     return _power(x, y)
+
+
+def _is_known_integer(y: Any) -> bool:
+    return (isinstance(y, (np.integer, np.ndarray, binding.ArrayImpl)) and not y.ndim
+            and y.dtype.kind in "iu")
 
 
 pow = power

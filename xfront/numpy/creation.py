@@ -37,6 +37,7 @@ from ..arrays.operands import (
     array_like,
     broadcast_to,
     convert,
+    held_array,
     operand,
     warn_of_lost_parts,
 )
@@ -154,7 +155,7 @@ def _array(x: Any, dtype: Any, copy: bool) -> Any:
         return binding.copy_array(x) if copy else x
     if kind is KeyArray:
         if dtype is not None and dtype != x.dtype:
-            raise TypeError(f"keys of dtype {x.dtype} cannot be converted to {dtype}")
+            raise ValueError(f"keys of dtype {x.dtype} cannot be converted to {dtype}")
         return x
     if kind in SCALARS:
         return constant(x, dtype, kind is not bool and dtype is None)
@@ -168,6 +169,8 @@ def _array(x: Any, dtype: Any, copy: bool) -> Any:
 
 
 def _host(x: Any, dtype: Any) -> np.ndarray:
+    if type(x) is not np.ndarray:
+        binding.refuse_mask(x)
     value = np.asarray(x)
     if value.dtype.kind in "OUSMm":
         raise TypeError(f"a value of dtype {value.dtype} is not a valid array: {x!r}")
@@ -191,7 +194,7 @@ def constant(value: Any, dtype: Any, weak: bool, ndim: int = 0) -> Any:
     """A value on the host as an array, or as a literal of the current trace. On a mesh the array's
     spec has `ndim` entries."""
     if isinstance(dtype, KeyDType):
-        raise TypeError(f"values cannot be converted to keys of dtype {dtype}; use "
+        raise ValueError(f"values cannot be converted to keys of dtype {dtype}; use "
                         "random.wrap_key_data")
     if dtype is None:
         made = binding.host_array(value)
@@ -228,7 +231,10 @@ def _from_sequence(x: Any, dtype: Any) -> Any:
     if type(None) in kinds:
         raise ValueError("None is not a valid value of an array; use nan, or leave it out")
     if any(issubclass(k, binding.Array) or hasattr(k, "__jax_array__") for k in kinds):
-        return _stacked(x, dtype)
+        rows = None
+        if dtype is None and not kinds.isdisjoint(SCALARS) and KeyArray not in kinds:
+            rows = result_type(*map(held_array, leaves))      # numbers are weak in every row
+        return _stacked(x, dtype, rows)
     if dtype is None:
         for leaf in leaves:
             if not isinstance(leaf, (np.ndarray, np.generic)):
@@ -247,12 +253,13 @@ def _collect(x: Any, kinds: set[type], leaves: list[Any]) -> None:
             leaves.append(item)
 
 
-def _stacked(x: Any, dtype: Any) -> Any:
-    """The items of nested sequences that hold arrays, stacked along new axes."""
+def _stacked(x: Any, dtype: Any, of_numbers: Any = None) -> Any:
+    """The items of nested sequences that hold arrays, stacked along new axes; numbers among them
+    get the dtype `of_numbers`, where one is given."""
     from .manipulation import stack  # late: only this needs it
 
-    items = [_stacked(i, None) if isinstance(i, (list, tuple)) and i else _array(i, None, False)
-             for i in x]
+    items = [_stacked(i, None, of_numbers) if isinstance(i, (list, tuple)) and i else
+             _array(i, of_numbers if type(i) in SCALARS else None, False) for i in x]
     shapes = {i.shape for i in items}
     if len(shapes) > 1:
         listed = ", ".join(map(str, sorted(shapes)))
@@ -285,7 +292,7 @@ def _converted(x: Any, dtype: Any) -> Any:
     own = x.value.type.dtype
     if is_extended(dtype):
         if not own.is_key or x.dtype != dtype:
-            raise TypeError(f"{x.dtype} cannot be converted to {dtype}")
+            raise ValueError(f"{x.dtype} cannot be converted to {dtype}")
         return x
     wanted = from_numpy(dtype)
     if own.is_complex and not wanted.is_complex and wanted is not ir_dtypes.bool_:
@@ -365,6 +372,10 @@ def sizes(name: str, shape: Any) -> tuple[int, ...]:
 def filled(value: Any, shape: tuple[int, ...], dtype: np.dtype, weak: bool = False,
            device: DeviceLike = None) -> Any:
     """An array of one known value."""
+    if isinstance(dtype, KeyDType):
+        from ..lax.shape import keys_of_word  # late: keys are rarely filled with numbers
+
+        return _placed(keys_of_word("an array of keys", value, shape, dtype), device)
     element = np.asarray(value, dtype)
     target = state.current
     if target is not None:
@@ -459,8 +470,11 @@ def _strong(x: Any) -> Any:
     return binding.rewrap(x, weak=False) if weak else x
 
 
-def _number(value: Any, dtype: Any) -> np.ndarray:
-    """A Python number in a dtype. Raises: TypeError for a complex one in a real dtype."""
+def _number(value: Any, dtype: Any) -> Any:
+    """A Python number in a dtype; of keys, as it is. Raises: TypeError for a complex one in a
+    real dtype."""
+    if isinstance(dtype, KeyDType):
+        return value
     if type(value) is complex and dtype.kind not in "cb":
         raise TypeError(f"{value} has an imaginary part, which dtype {dtype} cannot hold; take its "
                         "real part first")
@@ -543,10 +557,10 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     shape, kind, weak = _like("full_like", a, dtype, shape)
     told = place_of("full_like", device, out_sharding)
     place = told or beside(a, shape)
-    if is_extended(kind):
+    if is_extended(kind) and type(fill_value) not in SCALARS:
         if getattr(fill_value, "dtype", None) != kind:
-            raise TypeError(f"full_like: an array of {kind} is filled with a key, got "
-                            f"{fill_value!r}")
+            raise TypeError(f"full_like: an array of {kind} is filled with a key, or with an "
+                            f"integer for each word, got {fill_value!r}")
         return _lies(_placed(broadcast_keys(fill_value, shape), place), a, told)
     strong = _is_strong_on(device)
     if type(fill_value) in SCALARS:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike, ShardingLike
-from ..arrays.arguments import at_home, only
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import canonical, eager
 from ..arrays.operands import array_like, convert
 from ..tracing.tracer import Tracer
@@ -158,6 +158,11 @@ def _einsum(operands: Sequence[Any], terms: Any, result: Any, path: Any, precisi
     return x if how.preferred is None else convert(x, how.preferred)
 
 
+def _one(x: Any, labels: Labels, wanted: Labels) -> Array:
+    """The axes `wanted` of an array, in that order, summed over the others."""
+    return _einsum((x,), (labels,), wanted, ((0,),), None, None)
+
+
 def einsum(subscripts: str | ArrayLike, /, *operands: Any, out: None = None,
            optimize: bool | str | Sequence[tuple[int, ...]] = "auto",
            precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
@@ -174,6 +179,8 @@ def einsum(subscripts: str | ArrayLike, /, *operands: Any, out: None = None,
         True, a list of pairs, or False for left to right.
       precision: precision of the multiplications on accelerators.
       preferred_element_type: dtype of the sums and the result; None for that of the operands.
+      _dot_general: a product in the place of `lax.dot_general`; it is called with two operands,
+        dimension numbers, `precision` and `preferred_element_type=`.
     Raises: ValueError where the subscripts do not match the operands; TypeError for lists;
       NotImplementedError where `out` is given.
     Source: `numpy.einsum`.
@@ -187,13 +194,8 @@ def einsum(subscripts: str | ArrayLike, /, *operands: Any, out: None = None,
         if (asked := asked_for("einsum", out_sharding)) is not None:
             return told("einsum", asked, einsum, (subscripts, *operands), {
                 "optimize": optimize, "precision": precision,
-                "preferred_element_type": preferred_element_type})
+                "preferred_element_type": preferred_element_type, "_dot_general": _dot_general})
         at_home("einsum", out_sharding)
-    if _dot_general is not None:
-        from ..lax import dot_general  # late: loaded on first use
-
-        only("einsum", dot_general, "products are xfront.lax.dot_general's",
-             _dot_general=_dot_general)
     if out is not None:
         raise NotImplementedError("The 'out' argument to einsum is not supported.")
     if isinstance(subscripts, str):
@@ -205,6 +207,14 @@ def einsum(subscripts: str | ArrayLike, /, *operands: Any, out: None = None,
     shapes = tuple([tuple(getattr(x, "shape", ())) for x in arrays])
     full, wanted = _resolve(terms, result, shapes)
     path = _path(full, wanted, shapes, canonical(optimize))
+    if _dot_general is not None:
+        if not callable(_dot_general):
+            raise TypeError("einsum: _dot_general must be a function such as lax.dot_general, got "
+                            f"{_dot_general!r}")
+        from . import own_products  # late: few calls give a product
+
+        return own_products.contracted(_dot_general, _one, arrays, full, wanted, path, precision,
+                                       preferred_element_type)
     return _einsum(arrays, full, wanted, path, precision, preferred_element_type)
 
 

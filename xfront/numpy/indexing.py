@@ -231,6 +231,14 @@ def getitem(x: Any, index: Any) -> Any:
             if shape and shape[0]:
                 return _row(x, index, shape)
         return read(x, index)
+    except NonConcreteBooleanIndexError as error:
+        from .selections import selected  # most programs have no traced mask
+
+        found = selected(x, index)
+        if found is None:
+            shorten(error)
+            raise
+        return found
     except BaseException as error:
         shorten(error)
         raise

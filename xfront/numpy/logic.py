@@ -161,6 +161,8 @@ def logical_not(x: ArrayLike) -> Array:
 # --- questions about values ---------------------------------------------------------------
 
 def _always(x: Tracer, answer: bool) -> Tracer:
+    if x.value.type.dtype.is_key:
+        return x.home.literal(np.asarray(answer), x.shape, False)
     return like(Tracer(x.home, emit(ops.ne, x, x).value, False), answer)
 
 
@@ -184,7 +186,7 @@ def isnan(x: ArrayLike) -> Array:
     Array([False, False,  True], dtype=bool)
     """
     x = operand("isnan", x)
-    return emit(ops.ne, x, x)
+    return _always(x, False) if x.value.type.dtype.is_key else emit(ops.ne, x, x)
 
 
 @unary(ops.is_finite, frozenset(("float",)))

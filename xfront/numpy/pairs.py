@@ -109,10 +109,9 @@ def paired(x: Tracer, xs: Labels, y: Tracer, ys: Labels, wanted: Labels, how: Ho
     y, ys = _without_ones(y, ys, x, xs)
     x, xs = summed(x, xs, (*wanted, *ys))
     y, ys = summed(y, ys, (*wanted, *xs))
-    numbers = _dimension_numbers(xs, ys, wanted)
-    if numbers is None:
+    contract, batch, order, swap = dimension_numbers(xs, ys, wanted)
+    if not contract[0]:
         return _multiplied(x, xs, y, ys, wanted, how), wanted
-    contract, batch, order, swap = numbers
     precision = how.precision
     if swap:
         x, y = y, x
@@ -122,14 +121,11 @@ def paired(x: Tracer, xs: Labels, y: Tracer, ys: Labels, wanted: Labels, how: Ho
 
 
 @functools.lru_cache(maxsize=4096)
-def _dimension_numbers(xs: Labels, ys: Labels, wanted: Labels) -> Any:
-    """(contract, batch, order of the result, whether to exchange the arrays) of a dot_general; None
-    where nothing is summed."""
+def dimension_numbers(xs: Labels, ys: Labels, wanted: Labels) -> Any:
+    """(contract, batch, order of the result, whether to exchange the arrays) of a dot_general."""
     common = [one for one in xs if one in ys]
     contracted = [one for one in common if one not in wanted]
     batch = [one for one in wanted if one in common]
-    if not contracted:
-        return None
     order = _result_order(xs, ys, common, batch)
     swap = order != wanted and _result_order(ys, xs, common, batch) == wanted
     if swap:

@@ -20,6 +20,7 @@ from ..arrays.operands import (
     broadcast_to,
     cast,
     convert,
+    default_float,
     index_of,
     inexact_dtype,
     normalize_axis,
@@ -220,8 +221,29 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     if num < 0:
         raise ValueError(f"linspace: the number of values must not be negative, got {num}")
     dtype = None if dtype is None else requested_dtype("linspace", dtype)
+    known = None if retstep or axis not in (0, -1) else _known_values(start, stop, num, endpoint)
+    if known is not None and (dtype is None or dtype == known.dtype):
+        made = (state.current.literal(known, known.shape) if state.current is not None else
+                binding.put_made(known, on_mesh(1)))
+        return _placed(made, device)
     made = _linspace(start, stop, num, bool(endpoint), bool(retstep), dtype, axis)
     return _placed(made, device)
+
+
+def _known_values(start: Any, stop: Any, num: int, endpoint: bool) -> np.ndarray | None:
+    """The float32 values between two known numbers, each computed in double precision and rounded
+    once; None where they are too many for a literal, or of another dtype."""
+    if num > KNOWN // 4 or default_float() is not dtypes.f32 or not all([
+            (type(x) is int and -1 << 31 <= x < 1 << 31) or (type(x) is float and abs(x) < 1e38)
+            for x in (start, stop)]):
+        return None
+    low, high = (float(np.float32(x)) for x in (start, stop))
+    made = np.arange(num) * (high - low)
+    made /= max(num - 1 if endpoint else num, 1)
+    made += low
+    if endpoint and num > 1:
+        made[-1] = high
+    return made.astype(np.float32)
 
 
 @eager(static=("num", "endpoint", "dtype", "axis"))

@@ -232,9 +232,21 @@ def sinc(x: ArrayLike) -> Array:
     (x,) = promote_inexact("sinc", x)
     angle = emit(ops.mul, x, like(x, math.pi))
     near = emit(ops.lt, emit(ops.abs, angle), _small(angle))
-    safe = select(near, like(angle, 1), angle)
     small = select(near, angle, like(angle, 0))     # so that no power overflows
-    return select(near, _series(small), emit(ops.div, emit(ops.sin, safe), safe))
+    safe = select(near, like(angle, 1), angle)
+    return select(near, _series(small), emit(ops.div, _sine_of_half_turns(x), safe))
+
+
+def _sine_of_half_turns(x: Tracer) -> Tracer:
+    """sin(pi x): half turns are taken off x, where they are exact, not off the rounded angle."""
+    is_complex = x.value.type.dtype.is_complex
+    real = emit(ops.real, x) if is_complex else x
+    turns = emit(ops.round, real, method="to_nearest_even")
+    odd = emit(ops.ne, emit(ops.rem, turns, like(turns, 2)), like(turns, 0))
+    if is_complex:
+        turns = emit(ops.complex, turns, like(turns, 0))
+    sine = emit(ops.sin, emit(ops.mul, emit(ops.sub, x, turns), like(x, math.pi)))
+    return select(odd, emit(ops.neg, sine), sine)
 
 
 _RADIUS = 0.1

@@ -9,7 +9,9 @@ computes them in a tenth of a millisecond. So a program is compiled when it has 
 - integers, booleans and keys of threefry: whatever the compiler makes of them is the same;
 - ops that move elements, and those that the IR knows to be exact (`EXACT`);
 - at most one op that rounds, with no constant beside it: a compiler may contract two of them, or
-  multiply by the reciprocal of a constant.
+  multiply by the reciprocal of a constant;
+- quotients only by what no op spreads over several elements: XLA multiplies by the reciprocal of a
+  scalar, and products with booleans not at all: it chooses between 0 and the other factor.
 
 `results` looks at the numbers too: it computes nothing with infinities, NaN and subnormal numbers,
 which compiled programs take for zeros.
@@ -26,6 +28,7 @@ import numpy as np
 from xfront_ir import dtypes, ops, reference
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
+from xfront_ir.opdef import OpDef
 from xfront_ir.traits import ELEMENTWISE, EXACT, MIXES_BITS, REARRANGES
 from xfront_ir.types import TensorType
 
@@ -54,6 +57,12 @@ _ROUNDING = frozenset((ops.add, ops.sub, ops.mul, ops.div, ops.square, ops.sqrt)
 _OF_INTEGERS = frozenset((ops.max, ops.min))
 """Of floats, compilers may take either of two zeros."""
 
+_CONSTANTS = frozenset((ops.literal, ops.iota))
+_EXCLUDED: dict[OpDef, frozenset] = {
+    ops.div: _CONSTANTS | {ops.broadcast_in_dim, ops.concatenate, ops.pad,
+                           ops.dynamic_update_slice},
+    ops.mul: _CONSTANTS | {"of booleans"}}
+"""What may not stand in a program beside the op that rounds; by default only constants may not."""
 
 _OF_DRAWS = frozenset((ops.erf, ops.erf_inv))
 """Further ops of which each element depends on those at its place."""
@@ -63,17 +72,31 @@ def is_exact(function: Function) -> bool:
     """Whether NumPy gives every bit of the results of this program on a CPU, for finite numbers."""
     if len(function.ops) > MOST_OPS or not all([_is_small(v.type) for v in function.params]):
         return False
-    roundings, constants = 0, False
+    rounding: list[OpDef] = []
+    others: set[Any] = set()
     for op in function.ops:
         if not all([_is_small(v.type) for v in op.results]):
             return False
         kind = _kind(op)
         if kind is None:
             return False
-        roundings += kind
-        constants = constants or (op.definition is ops.literal
-                                  and op.results[0].type.dtype.is_inexact)
-    return roundings == 0 or (roundings == 1 and not constants)
+        if kind:
+            rounding += [op.definition] * kind
+        else:
+            others.add(_beside(op))
+    return not rounding or len(rounding) == 1 and others.isdisjoint(
+        _EXCLUDED.get(rounding[0], _CONSTANTS))
+
+
+def _beside(op: Op) -> Any:
+    """What `_EXCLUDED` calls an op that does not round."""
+    definition = op.definition
+    if definition is ops.convert and op.results[0].type.dtype.is_inexact and (
+            op.operands[0].type.dtype is dtypes.bool_):
+        return "of booleans"
+    if definition is ops.literal and not op.results[0].type.dtype.is_inexact:
+        return None
+    return definition
 
 
 def _is_small(type: TensorType) -> bool:

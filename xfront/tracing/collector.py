@@ -22,8 +22,8 @@ def uncollected(f: Callable[P, R]) -> Callable[P, R]:
     def paused(*args: P.args, **kwargs: P.kwargs) -> R:
         if not gc.isenabled():
             return f(*args, **kwargs)
-        gc.disable()
-        try:
+        try:                                     # Ctrl-C may come behind the next call
+            gc.disable()
             return f(*args, **kwargs)
         finally:
             gc.enable()
@@ -38,12 +38,14 @@ def collector_paused() -> Iterator[None]:
     The new objects count as old afterwards, or the first collection would walk all of them.
     """
     was_enabled = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()
         yield
     finally:
-        if was_enabled:
-            if not gc.get_freeze_count():  # what others froze stays so
+        try:
+            if was_enabled and not gc.get_freeze_count():  # what others froze stays so
                 gc.freeze()
                 gc.unfreeze()
-            gc.enable()
+        finally:
+            if was_enabled:
+                gc.enable()

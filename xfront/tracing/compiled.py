@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import lowering
 import numpy as np
@@ -40,6 +41,7 @@ from .host import host_functions, slots_in
 from .trace import type_of
 
 Body = Function | Pending
+K = TypeVar("K")
 
 
 class Compiled:
@@ -383,8 +385,11 @@ def _is_alone(place: Placement) -> bool:
 _FILLED: dict[tuple[Literal, tuple[int, ...], Placement], Any] = {}
 
 
-def filled(op: Op, place: Placement) -> Any:
-    """The array of a literal op at `place`, made without a program; recent ones are kept."""
+def filled(op: Op, place: Placement, kept: bool = True) -> Any:
+    """The array of a literal op at `place`, made without a program; recent ones are kept, unless
+    it is for the user."""
+    if not kept:
+        return place.bring(np.broadcast_to(op.attrs["value"].array, op.attrs["shape"]))
     key = (op.attrs["value"], op.attrs["shape"], place)
     found = _FILLED.get(key)
     if found is None:
@@ -430,6 +435,11 @@ def single_op(definition: OpDef, types: Sequence[TensorType], attrs: dict[str, A
 
 TABLES: list[Callable[[], None]] = []
 """Functions that empty the tables of programs in other files."""
+
+
+def living(held: WeakKeyDictionary[K, Any]) -> list[K]:
+    """The keys that are alive, though other threads may add some meanwhile."""
+    return [x for ref in held.keyrefs() if (x := ref()) is not None]
 
 
 def clear() -> None:

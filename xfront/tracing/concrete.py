@@ -16,7 +16,6 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from xfront_ir.core import Function, Op, Value
-from xfront_ir.opdef import ZERO
 from xfront_ir.passes.discharge import holds_refs
 
 from ..errors import (
@@ -26,6 +25,7 @@ from ..errors import (
     TracerIntegerConversionError,
 )
 from ..tracebacks import front_door
+from .perturbed import reaching
 from .programs import bind
 from .trace import Trace, concretely, leak_error, state
 from .tracer import Tracer, install
@@ -74,7 +74,8 @@ def number(x: Tracer, what: str) -> np.ndarray:
         raise TypeError("Only scalar arrays can be converted to Python scalars; "
                         f"got arr.ndim={x.ndim}: {described(x)}")
     error = (TracerArrayConversionError if what == "numpy.asarray()" else ConcretizationTypeError)
-    if x.value.type.is_inexact and x.home.inputs is not None and has_tangent(x):
+    state.asked += 1
+    if x.home.inputs is not None and reaching(x):
         raise error(f"{what} of a value that is being differentiated would lose its derivative: "
                     f"{described(x)}. Keep it an array (functions of xfront.numpy instead of math "
                     "and numpy); if no derivative is wanted, read lax.stop_gradient(x) instead.")
@@ -212,38 +213,6 @@ def slice_for(trace: Trace, value: Value) -> tuple[Function, list[int]]:
     params = [(i, v) for i, v in enumerate(trace.builder.params) if v in needed]
     made = Function("value", [v for _, v in params], ops[::-1], (value,))
     return made, [i for i, _ in params]
-
-
-def has_tangent(x: Tracer) -> bool:
-    """Whether a derivative by x is taken otherwise than by a custom rule."""
-    state.asked += 1
-    return _is_active(x.home, x.value, False)
-
-
-def _is_active(trace: Trace, value: Value, outside: bool) -> bool:
-    """Whether a value depends, through ops that have a derivative, on parameters of its trace that
-    are differentiated; with `outside` by transformations around that of the trace alone."""
-    n = len(trace.inputs or ())
-    own, captured = trace.builder.params[:n], trace.builder.params[n:]
-    active = {v for v, s in zip(own, trace.inputs or (), strict=True)
-              if v.type.is_inexact and _is_differentiated(trace, s, outside)}
-    active.update([v for v, s in zip(captured, trace.sources, strict=True)
-                   if v.type.is_inexact and type(s) is Tracer and s.home.inputs is not None
-                   and has_tangent(s)])
-    for op in trace.builder.ops:
-        if op.definition.jvp is not ZERO and not active.isdisjoint(op.operands):
-            active.update([v for v in op.results if v.type.is_inexact])
-    return value in active
-
-
-def _is_differentiated(trace: Trace, given: Any, outside: bool) -> bool:
-    """Whether a derivative by a parameter of a trace, which stands for `given`, is taken. A custom
-    rule stands for the derivative of the innermost transformation, and its function has none."""
-    if trace.of_rule is None:
-        return not outside or type(given) is Tracer and has_tangent(given)
-    if trace.of_rule and type(given) is Tracer:
-        return _is_active(given.home, given.value, True)
-    return trace.of_rule and type(given) is Later and _is_active(given.trace, given.value, False)
 
 
 def known(x: Tracer) -> np.ndarray | None:

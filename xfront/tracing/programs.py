@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from xfront_ir import ops
 from xfront_ir.analysis import axis_names, meshes
 from xfront_ir.core import Function, Value, bodies_of, forced
@@ -222,6 +223,8 @@ def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
         _NEW_IN_A_ROW[name] = 0
         if type(compiled) is Units and compiled.once:
             compiled = variant.compiled = compile_eager(compiled.body, name, place, once=False)
+    if type(compiled) is Units:
+        extra = compiled.apart(extra)
     if not watching.is_on():
         return compiled.run([*args, *extra], committed)
     return watched_run(name, forced(body), args, True,
@@ -290,8 +293,8 @@ def repeats_large_call(function: Function) -> bool:
 class Units:
     """A large un-jitted program that runs op by op, with an executable for each op."""
 
-    __slots__ = ("body", "last_use", "literals", "once", "out_types", "params", "place", "returns",
-                 "steps")
+    __slots__ = ("body", "constants", "last_use", "literals", "once", "out_types", "params",
+                 "place", "returns", "steps")
 
     def __init__(self, function: Function, body: Body, place: Placement, *, once: bool) -> None:
         self.body, self.place, self.once = body, place, once
@@ -300,6 +303,8 @@ class Units:
                       if op.definition is not ops.literal]
         self.literals = {op.results[0]: filled(op, place) for op in function.ops
                          if op.definition is ops.literal}
+        self.constants = [op for op in function.ops if op.definition is ops.literal
+                          and op.results[0] in function.returns]
         weaks = function.weak_returns or (False,) * len(function.returns)
         self.out_types = [(v.type, w) for v, w in zip(function.returns, weaks, strict=True)]
         self.last_use: dict[Value, int] = {}
@@ -309,9 +314,17 @@ class Units:
         for v in self.returns:
             self.last_use[v] = len(self.steps)
 
+    def apart(self, last: Sequence[Any]) -> list[Any]:
+        """The arrays for the last parameters, copied where the program returns a parameter as it
+        is: an array that the user may delete or donate is none that is kept."""
+        n = len(self.params) - len(last)
+        return [self.place.bring(np.array(x)) if v in self.returns else x
+                for v, x in zip(self.params[n:], last, strict=True)]
+
     def run(self, args: Sequence[Any], committed: bool = False) -> list[Any]:
         """Run on arrays, as `Compiled.run`; an intermediate value is freed after its last use."""
         env = dict(self.literals)
+        env.update([(op.results[0], filled(op, self.place, kept=False)) for op in self.constants])
         env.update(zip(self.params, map(self.here, args), strict=True))
         last_use = self.last_use
         for i, (op, unit) in enumerate(self.steps):

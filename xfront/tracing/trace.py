@@ -451,22 +451,23 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     tracers = trace.parameters(types, weaks, param_names)
     if open_regions.regions:
         trace.following = followed(trace, stack[-1] if stack else None, origins, len(types))
-    if of_rule or not staging and of_rule is None:
-        trace.given = reached if of_rule else () if outermost else _kept(origins or ())
+    if of_rule or not staging:
+        trace.given = (reached if of_rule else () if outermost or of_rule is False else
+                       _kept(origins or ()))
     if inputs is not None:
         trace.inputs, trace.of_rule = inputs, of_rule
         trace.known = all([type(x) is not Tracer or x.home.known for x in inputs])
     collecting = outermost and gc.isenabled()
     bit = staging_state
     outer_bit = bit.value
-    deep = trace.level > DEEP
+    deep, depth = trace.level > DEEP, len(stack)
     if deep:
         make_room(trace.level, name)
-    if collecting:
-        gc.disable()
-    state.place = None
-    stack.append(trace)
     try:
+        if collecting:
+            gc.disable()
+        state.place = None
+        stack.append(trace)
         if staging:
             state.current = trace
             bit.set_local(True)
@@ -474,20 +475,21 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
             state.axes = (*outer_axes, axis)
         outputs = [x if type(x) is Tracer and x.home is trace else trace.lift(x)
                    for x in run(tracers)]
-    finally:
-        stack.pop()
+    finally:                                     # Ctrl-C comes behind a call: first without calls
+        del stack[depth:]
         state.current, state.axes, state.scope = outer_current, outer_axes, outer_scope
-        state.place = outer_place
-        if staging and not outer_bit:
-            bit.set_local(False)
-        trace.closed = True
-        trace.captured.clear()                   # these tracers hold the trace: a cycle
-        if deep:
-            give_back()
-        if collecting:
-            gc.enable()
-            if len(trace.builder.ops) > 10_000:
-                gc.collect(0)
+        state.place, trace.closed = outer_place, True
+        try:
+            if staging and not outer_bit:
+                bit.set_local(False)
+            trace.captured.clear()               # these tracers hold the trace: a cycle
+        finally:
+            if collecting:
+                gc.enable()
+            if deep:
+                give_back()
+    if collecting and len(trace.builder.ops) > 10_000:
+        gc.collect(0)
     function = trace.builder.close([t.value for t in outputs], [t.weak for t in outputs])
     del outputs, tracers
     if trace.has_refs and not any([v.type.dtype.is_ref for v in function.params]):

@@ -7,7 +7,6 @@ arrays the transformed Function runs at once, as one program; on tracers a call 
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, TypeVarTuple, overload
 
@@ -42,7 +41,18 @@ from ..tree_util import (
     tree_structure,
     tree_unflatten,
 )
-from .flat import Arguments, Flat, as_operand, check_pair, fill, kind_of, name_of, trace_call, typed
+from .flat import (
+    Arguments,
+    Flat,
+    as_operand,
+    check_pair,
+    fill,
+    kind_of,
+    name_of,
+    positions,
+    trace_call,
+    typed,
+)
 
 if TYPE_CHECKING:
     from .signatures import (
@@ -125,7 +135,7 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
     if not callable(fun):
         raise TypeError(f"grad: expected a function, got {fun!r}")
     no_axes("grad", reduce_axes)
-    one, places = positions("grad", argnums)
+    one, places = positions("grad: argnums", argnums)
     name = name_of(fun)
 
     @front_door_of(fun)
@@ -207,16 +217,6 @@ def no_axes(name: str, reduce_axes: Sequence[Any]) -> None:
     """Refuse axes to sum a gradient over. Raises: NotImplementedError."""
     only(name, (), "to sum over the axis, call psum over it inside the function",
          reduce_axes=reduce_axes if reduce_axes else ())
-
-
-def positions(name: str, argnums: Any) -> tuple[bool, tuple[int, ...]]:
-    """Whether `argnums` is one position, and its positions. Raises: TypeError."""
-    one = hasattr(argnums, "__index__") and not getattr(argnums, "ndim", 0)
-    try:
-        return one, tuple([operator.index(i) for i in ((argnums,) if one else argnums)])
-    except TypeError:
-        raise TypeError(f"{name}: argnums must be an int or a sequence of ints, got "
-                        f"{argnums!r}") from None
 
 
 def resolve(name: str, places: Sequence[int], args: Sequence[Any]) -> list[int]:
@@ -615,7 +615,7 @@ def fwd_and_bwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = F
     >>> bwd(saved, 1.0)
     Array(6., dtype=float32, weak_type=True)
     """
-    one, places = positions("fwd_and_bwd", argnums)
+    one, places = positions("fwd_and_bwd: argnums", argnums)
 
     def fwd(*args: Any, **kwargs: Any) -> tuple:
         chosen = resolve(name_of(fun), places, args)

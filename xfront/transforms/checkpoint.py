@@ -18,7 +18,7 @@ from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_map, tree_unflatten
 from .custom_rules import named_argnums, within
-from .flat import Arguments, fill, name_of
+from .flat import Arguments, fill, name_of, positions
 from .policies import asked_policy, checkpoint_policies
 from .shared_traces import shared
 
@@ -79,7 +79,7 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
     asked = None if policy is None else asked_policy(policy)
     by_name = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     statics = named_argnums("static", fun, static_argnums, by_name)
-    given_places = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    _, given_places = positions("checkpoint: static_argnums", static_argnums)
 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:

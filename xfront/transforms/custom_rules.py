@@ -1,8 +1,8 @@
 """The base of functions with rules of their own: how they are called, and how passes get the rule.
 
 A rule is Python that is traced when a pass asks for it. The op holds a `Rule` (a Deferred of the
-IR), which remembers the names of axes, the scopes and the options of the place where the op was
-recorded, and traces under them. A rule that closes over live tracers is traced when its op is
+IR), which remembers the named axes, the scopes and the `shard_map`s around the place where the op
+was recorded, and traces under them. A rule that closes over live tracers is traced when its op is
 recorded, and its captures join the operands. The rule does not define the derivative with respect
 to its captures: that derivative is the function's own.
 
@@ -44,7 +44,7 @@ from ..tracing.trace import Recorded, Trace, emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_unflatten
 from .closing import arranged, closes_over_tracer, closes_over_value, told_apart
-from .flat import Arguments, Flat, as_operand, fill, name_of
+from .flat import Arguments, Flat, as_operand, fill, name_of, positions
 from .pickling import name_in_module
 from .symbolic import SymbolicZero, zero_aval
 
@@ -336,9 +336,10 @@ def named_argnums(what: str, fun: Any, argnums: int | Sequence[int], argnames: s
       what: `static` or `nondiff`, for errors.
       fun: the function whose arguments they are.
       argnums, argnames: what the user gave.
-    Raises: ValueError for a position or a name that `fun` does not have.
+    Raises: ValueError for a position or a name that `fun` does not have; TypeError for a position
+      that is no integer.
     """
-    argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    _, argnums = positions(f"{what}_argnums", argnums)
     argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
     if not argnums and not argnames:
         return ()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
@@ -59,6 +60,16 @@ def positional_names(fun: Any) -> list[str]:
         return []
     by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [p.name for p in parameters if p.kind in by_position]
+
+
+def positions(what: str, argnums: Any) -> tuple[bool, tuple[int, ...]]:
+    """Whether an option names one argument, and the positions of those that it names, which may be
+    integers of NumPy. `what` is the option in the error. Raises: TypeError."""
+    one = hasattr(argnums, "__index__") and not getattr(argnums, "ndim", 0)
+    try:
+        return one, tuple([operator.index(i) for i in ((argnums,) if one else argnums)])
+    except TypeError:
+        raise TypeError(f"{what} must be an int or a sequence of ints, got {argnums!r}") from None
 
 
 def kind_of(name: str, x: Any) -> tuple[Any, bool]:

@@ -21,8 +21,8 @@ from ..tree_util import (
     tree_map,
     tree_unflatten,
 )
-from .autodiff import Argnums, jvp, positions, resolve, vjp
-from .flat import fill, kind_of, name_of
+from .autodiff import Argnums, jvp, resolve, vjp
+from .flat import fill, kind_of, name_of, positions
 from .vmap import vmap
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 def _places(name: str, fun: Any, argnums: Argnums) -> tuple[bool, tuple[int, ...]]:
     if not callable(fun):
         raise TypeError(f"{name}: expected a function, got {fun!r}")
-    return positions(name, argnums)
+    return positions(f"{name}: argnums", argnums)
 
 
 def _check(name: str, given: Sequence[Any], holomorphic: bool, fine: str = "is_float",

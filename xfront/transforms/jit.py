@@ -27,13 +27,14 @@ from ..arrays.placement import Placement, captured_on_several, placement
 from ..config import explain_cache_misses, trace_key
 from ..tracebacks import front_door
 from ..tracing import programs
+from ..tracing.compiled import living
 from ..tracing.following import sets_of
 from ..tracing.programs import bind
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
 from ..tracing.watching import explain_miss
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_unflatten
-from .flat import Flat, as_operand, kind_of, name_of, positional_names, trace_call
+from .flat import Flat, as_operand, kind_of, name_of, positional_names, positions, trace_call
 from .float0 import hidden, is_float0
 from .pickling import name_in_module
 from .with_refs import call_with_refs, uses_refs
@@ -123,8 +124,12 @@ EFFORTS = {"full": "jit", "fast": "fast"}
 """The values of `compile_effort`, each with its name in lowering/compile.py."""
 
 
-def _tuple(x: Any, kind: type) -> tuple:
-    return () if x is None else (x,) if isinstance(x, kind) else tuple(x)
+def _numbers(name: str, x: Any) -> tuple[int, ...]:
+    return () if x is None else positions(f"jit: {name}", x)[1]
+
+
+def _names(x: Any) -> tuple:
+    return () if x is None else (x,) if isinstance(x, str) else tuple(x)
 
 
 class Options:
@@ -135,8 +140,9 @@ class Options:
 
     def __init__(self, fun: Any, given: dict[str, Any]) -> None:
         self.fun, self._names = fun, None
-        statics = _tuple(given["static_argnums"], int), _tuple(given["static_argnames"], str)
-        donated = _tuple(given["donate_argnums"], int), _tuple(given["donate_argnames"], str)
+        statics, donated = [
+            (_numbers(nums, given[nums]), _names(given[names])) for nums, names in (
+                ("static_argnums", "static_argnames"), ("donate_argnums", "donate_argnames"))]
         self.static_argnums, self.static_argnames = statics
         self.donate_argnums, self.donate_argnames = donated
         if any(statics) or any(donated):          # reading a signature takes long
@@ -205,8 +211,6 @@ def agree(what: str, fun: Any, params: list[inspect.Parameter] | None, nums: tup
       asked: both options as the user wrote them; where neither is None, nothing is completed.
     Raises: ValueError for a position or name that does not exist; TypeError for a wrong type.
     """
-    if any(not isinstance(n, int) for n in nums):
-        raise TypeError(f"{what}_argnums must be ints, got {nums}")
     if any(not isinstance(n, str) for n in names):
         raise TypeError(f"{what}_argnames must be strings, got {names}")
     if params is None:
@@ -243,8 +247,8 @@ def _forget(compiled: weakref.ref) -> None:
 
 
 def _forget_traces() -> None:
-    for traces in list(_TRACES.values()):
-        traces.clear()
+    for fun in living(_TRACES):
+        _TRACES.get(fun, {}).clear()
 
 
 programs.TABLES.append(_forget_traces)
@@ -353,11 +357,10 @@ class Jitted:
                                    param_names=names, origins=sets)
             finally:
                 state.scope = outer
-            if self.options.told is not None:
-                found.function = self.options.told.moved(found.function, tree_unflatten(
-                    found.out_tree, [0] * len(found.function.returns)))
             if not any(type(x) is Tracer for x in found.captures):
-                self.traces[key] = found
+                self.traces[key] = found         # it serves other `jit`s of the function too
+        if self.options.told is not None:
+            found = self.options.told.moved(found)
         for k in structs:
             if self.options.keep_unused or found.read()[k]:
                 self.refuse(args, kwargs, k)

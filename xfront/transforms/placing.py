@@ -13,13 +13,14 @@ from typing import Any
 from lowering import clients
 from xfront_ir import ops
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function
 from xfront_ir.sharding import HOST, in_memory
 
 from ..arrays import binding
 from ..arrays.formats import Format, Layout
 from ..arrays.placement import Placement, Promised, placement, placement_of
-from ..tree_util import broadcast_prefix, tree_flatten, tree_map
+from ..tracing.trace import Recorded
+from ..tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
+from .flat import Flat
 
 
 def check_given(device: Any, backend: Any, in_shardings: Any, out_shardings: Any) -> None:
@@ -140,10 +141,12 @@ class Told:
                   s.mesh.explicit_axes else (t, w) for (t, w), s in zip(kinds, told, strict=False)],
                 *kinds[len(told):]]
 
-    def moved(self, function: Function, result: Any) -> Function:
-        """The Function with its results in the memories that `out_shardings` says."""
+    def moved(self, traced: Flat) -> Flat:
+        """The traced call with its results in the memories that `out_shardings` says."""
         if self.out_shardings is None:
-            return function
+            return traced
+        function = traced.function
+        result = tree_unflatten(traced.out_tree, [0] * len(function.returns))
         b = Builder(function.name)
         b.ops = list(function.ops)
         returns = []
@@ -153,8 +156,10 @@ class Told:
             wanted = v.type.in_memory(kind)
             returns.append(v if wanted is v.type else b.emit(
                 ops.reshard, v, sharding=wanted.sharding or in_memory(wanted.ndim, None)))
-        return function if tuple(returns) == function.returns else function.replace(
-            ops=tuple(b.ops), returns=tuple(returns))
+        if tuple(returns) == function.returns:
+            return traced
+        made = function.replace(ops=tuple(b.ops), returns=tuple(returns))
+        return Flat(Recorded(made, traced.captures, traced.trace), traced.out_tree)
 
     def results(self, result: Any) -> list[Any]:
         """A sharding or None for each leaf of the result. Raises: the errors of `arguments`."""

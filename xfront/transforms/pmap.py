@@ -23,7 +23,7 @@ from ..sharding.partition_spec import PartitionSpec
 from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..tree_util import tree_flatten, tree_unflatten
-from .flat import kind_of, name_of
+from .flat import kind_of, name_of, positions
 from .jit import jit
 from .shard_map import Mapped
 from .vmap import _axes_of, _check_axes
@@ -75,14 +75,11 @@ def pmap(fun: Callable[..., Any], axis_name: Hashable | None = None, *, in_axes:
                          "the function runs")
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     _check_axes(in_axes, out_axes)
-    made = _Parallel(
-        fun, axis_name or UNNAMED, in_axes, out_axes, _numbers(static_broadcasted_argnums),
-        None if devices is None else tuple(devices), backend, axis_size, _numbers(donate_argnums))
+    _, static = positions("pmap: static_broadcasted_argnums", static_broadcasted_argnums)
+    _, donated = positions("pmap: donate_argnums", donate_argnums)
+    made = _Parallel(fun, axis_name or UNNAMED, in_axes, out_axes, static,
+                     None if devices is None else tuple(devices), backend, axis_size, donated)
     return made.function()
-
-
-def _numbers(x: int | Iterable[int]) -> tuple[int, ...]:
-    return (x,) if isinstance(x, int) else tuple(x)
 
 
 class _Parallel:

@@ -39,8 +39,8 @@ from ..passes.bodies import (
     Flags,
     Linearized,
     divide,
+    has_effects,
     invariants,
-    is_effectful,
     join,
     jvp,
     jvp_to,
@@ -125,7 +125,7 @@ def _split_call(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) 
     parts = divide(forced(attrs["body"]), linear)
     tangents, known = unzip(operands, linear)
     returned: tuple[Value, ...] = ()
-    if parts.forward.returns or is_effectful(parts.forward):
+    if parts.forward.returns or has_effects(parts.forward):
         returned = b.emit(call, *known, body=parts.forward, name=attrs["name"])
     made: tuple[Value, ...] = ()
     if parts.linear.returns:
@@ -260,7 +260,7 @@ def _divided(b: SplitBuilder, index: Value, parts: Sequence[Linearized], known: 
             mine.append(slot)
         taken.append(mine)
     returned: tuple[Value, ...] = ()
-    if n_known or slots or any(is_effectful(part.forward) for part in parts):
+    if n_known or slots or any(has_effects(part.forward) for part in parts):
         forward = tuple([_fill_slots(part.forward, n_known, tuple(mine), tuple(slots))
                          for part, mine in zip(parts, taken, strict=True)])
         returned = b.emit(cond, index, *known, branches=forward)
@@ -505,7 +505,7 @@ def _split_scan(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) 
     saved = [v for v in dict.fromkeys(source)
              if v not in outer and v not in scanned and v not in stacked]
     returned: tuple[Value, ...] = ()
-    if known or saved or is_effectful(forward):
+    if known or saved or has_effects(forward):
         ahead = forward.replace(returns=(*known, *saved))
         returned = SCAN.emit(b.emit, scan, (consts, carry, xs), **{**attrs, "body": ahead})
     if not any(out):

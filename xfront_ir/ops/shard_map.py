@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..analysis import axis_names
+from ..analysis import axis_names, has_effects
 from ..builder import Builder, SplitBuilder
 from ..core import Function, Op, Value, forced
 from ..errors import IRTypeError, IRValueError
@@ -29,7 +29,6 @@ from ..passes.bodies import (
     Flags,
     Linearized,
     divide,
-    is_effectful,
     join,
     jvp,
     linearize,
@@ -188,7 +187,7 @@ def _divided(b: SplitBuilder, attrs: Attrs, parts: Linearized,
                          lambda: _saving(parts.forward, n, saved))
     stacked = [replicated(v.type.ndim).insert(0, manual) for v in saved]
     returned: tuple[Value, ...] = ()
-    if forward.returns or is_effectful(forward):
+    if forward.returns or has_effects(forward):
         returned = b.emit(shard_map, *operands,
                           **_with(attrs, forward, in_known, (*out_known, *stacked)))
     read: list[Value] = []

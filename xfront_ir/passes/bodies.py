@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..analysis import axis_names
+from ..analysis import axis_names, has_effects, op_has_effects
 from ..builder import Builder
 from ..core import Function, Op, Value, bodies_of, forced, remembered
 from ..fingerprint import identity
 from ..regions import select
-from .dead_code import dead_code, is_effectful
+from .dead_code import dead_code
 from .discharge import content_type, discharge, discharge_to, refs_of, refuse_twice
 from .inline import expand, inline_calls, settle
 from .jvp import Flags, jvp
@@ -28,7 +28,7 @@ from .vectorize import Positions, vectorize, vectorize_into
 __all__ = [
     "NOWHERE", "Flags", "Linearized", "Names", "Positions", "axis_names",
     "content_type", "dead_code", "discharge", "discharge_to", "divide",
-    "divide_checkpoint", "expand", "inline_calls", "invariants", "is_effectful", "join", "jvp",
+    "divide_checkpoint", "expand", "has_effects", "inline_calls", "invariants", "join", "jvp",
     "jvp_to", "like_body", "linear_first", "linear_transpose", "linearize", "loops", "refs_of",
     "refuse_twice", "remembered",
     "rule_fingerprint", "select", "settle", "slice_of", "strong", "strong_body", "transpose",
@@ -129,8 +129,7 @@ def invariants(fn: Function, constant: Sequence[bool]) -> set[Value]:
     varying = {v for v, c in zip(fn.params, constant, strict=True) if not c}
     found = set(select(fn.params, constant))
     for op in fn.ops:
-        if varying.isdisjoint(op.operands) and not (
-                op.definition.has_effects(op.attrs) or any(map(is_effectful, bodies_of(op)))):
+        if varying.isdisjoint(op.operands) and not op_has_effects(op):
             found.update(op.results)
         else:
             varying.update(op.results)

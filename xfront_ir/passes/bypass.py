@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..analysis import op_has_effects
 from ..core import Function, Op, Value, remembered, renamed
 from ..opdef import lookup
 from ..regions import ByGroup, Held, Regions, fix, keep, returning, select, unchanged
 from .common_subexpressions import common_subexpressions
-from .dead_code import dead_code, has_effects
+from .dead_code import dead_code
 
 Changed = tuple[Op, dict[Value, Value], list[Op]]
 Flags = dict[str, list[bool]]
@@ -54,7 +55,7 @@ def _forward(fn: Function) -> Function:
         changed = True
         made, moved, before = found
         ops.extend(before)
-        if made.results or has_effects(made):
+        if made.results or op_has_effects(made):
             ops.append(made)
         env.update(moved)
     if not changed:
@@ -85,7 +86,7 @@ def _around(op: Op, read: set[Value]) -> Changed | None:
         seen[v] = v
     for one, params in zip(held, groups.params, strict=True):
         narrowed = returning(op, one, stay)
-        if repeats and (twice := _twice(groups, params)) and not has_effects(op):
+        if repeats and (twice := _twice(groups, params)) and not op_has_effects(op):
             narrowed = remembered(narrowed, ("joined", *twice.items()), _joined, narrowed, twice)
         functions.append(remembered(narrowed, "without dead code", dead_code, narrowed))
     used = _used(groups, functions)
@@ -201,7 +202,7 @@ def _needed(groups: ByGroup, stay: Flags, read: set[Value]) -> list[bool]:
         while True:
             live = {*select(returned["carry"], needed), *others}
             for inner in reversed(one.function.ops):
-                if not live.isdisjoint(inner.results) or has_effects(inner):
+                if not live.isdisjoint(inner.results) or op_has_effects(inner):
                     live.update(inner.operands)
             grown = [n or v in live for n, v in zip(needed, carry, strict=True)]
             if grown == needed:

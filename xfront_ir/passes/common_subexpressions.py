@@ -14,8 +14,8 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
+from ..analysis import op_has_effects
 from ..core import Function, Op, Value, renamed
-from .dead_code import has_effects
 
 
 def common_subexpressions(fn: Function) -> Function:
@@ -28,7 +28,7 @@ def common_subexpressions(fn: Function) -> Function:
         if not unchanged(op.operands):
             op = renamed(op, env)
         definition, operands, attrs = op.definition, op.operands, op.attrs
-        if (definition.effects is not None or definition.has_bodies) and has_effects(op):
+        if (definition.effects is not None or definition.has_bodies) and op_has_effects(op):
             keep(op)
             continue
         if not attrs:

@@ -16,23 +16,8 @@ They go when the program is compiled, before anything asks for their lowering.
 
 from __future__ import annotations
 
-from ..core import Function, Op, bodies_of
-
-
-def has_effects(op: Op) -> bool:
-    """Whether an op, or one in its bodies, must be kept even if nobody reads its results."""
-    definition = op.definition
-    if definition.effects is not None and definition.has_effects(op.attrs):
-        return True
-    return definition.has_bodies and any(map(is_effectful, bodies_of(op)))
-
-
-def is_effectful(fn: Function) -> bool:
-    """Whether some op of a Function has effects; derived once."""
-    found = fn.memo.get("effectful")             # asked for each op with bodies by each pass
-    if found is None:
-        found = fn.memo["effectful"] = any(map(has_effects, fn.ops))
-    return found
+from ..analysis import op_has_effects
+from ..core import Function, Op
 
 
 def dead_code(fn: Function) -> Function:
@@ -53,7 +38,7 @@ def _without(fn: Function, users: bool) -> Function:
     for op in reversed(fn.ops):
         definition = op.definition
         if unread(op.results) and (users or definition.written is None) and (
-                (definition.effects is None and not definition.has_bodies) or not has_effects(op)):
+                definition.effects is None and not definition.has_bodies or not op_has_effects(op)):
             continue
         live.update(op.operands)
         kept.append(op)

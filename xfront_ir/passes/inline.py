@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from ..core import Function, Op, Value, forced, remembered
+from ..core import Function, Op, Value, forced, remembered, stays
 from ..opdef import Pending
 
 SMALL = 8
@@ -60,10 +60,15 @@ def settle(fn: Function) -> Function:
             stack.extend(needed)
             continue
         ops = [_settled(op) if op.definition.is_call else op for op in f.ops]
-        made = f.memo["settled"] = inline(f.replace(ops=ops)) if inner else f
-        made.memo["settled"] = made
+        made = stays(inline(f.replace(ops=ops)) if inner else f, "settled")
+        remembered(f, "settled", lambda made: made, made)
         stack.pop()
-    return fn.memo["settled"]
+    return _after(fn)
+
+
+def _after(fn: Function) -> Function:
+    """A Function that is settled already."""
+    return remembered(fn, "settled", settle, fn)
 
 
 def _inside(held: Function | Pending) -> Function | None:
@@ -76,9 +81,9 @@ def _inside(held: Function | Pending) -> Function | None:
 def _settled(op: Op) -> Op:
     held = _held(op)
     if isinstance(held, Pending):
-        made = held.forced or held.force(held.function.memo["settled"])
+        made = held.forced or held.force(_after(held.function))
     else:
-        made = held.memo["settled"]
+        made = _after(held)
     attrs = {**op.attrs, op.definition.regions.value: made}
     return Op(op.definition, op.operands, attrs, op.results, op.loc)
 

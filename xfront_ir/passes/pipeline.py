@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ..core import Function
+from ..core import Function, remembered, stays
 from .bypass import bypass
 from .common_subexpressions import common_subexpressions
 from .dead_code import dead_code
@@ -51,8 +51,8 @@ def simplify(fn: Function) -> Function:
 
     It is idempotent; each body is simplified once however often it is used.
     """
-    found = fn.memo.get("simple")
-    if found is None:
-        found = fn.memo["simple"] = _clean(written_out(settle(fn)))
-        found.memo["simple"] = found
-    return found
+    return remembered(fn, "simple", _simplified, fn)
+
+
+def _simplified(fn: Function) -> Function:
+    return stays(_clean(written_out(settle(fn))), "simple")

@@ -101,14 +101,20 @@ def _round(attrs: Any, types: Any, x: Any) -> Any:
 
 # --- choosing -----------------------------------------------------------------------------
 
+def _of_elements(which: Any, types: Any) -> Any:
+    """What is chosen for each element, with an axis for each one of the words of keys."""
+    words = types[0].dtype.physical
+    return np.reshape(which, (*np.shape(which), *[1] * len(words))) if words else which
+
+
 @reference("select")
 def _select(attrs: Any, types: Any, predicate: Any, on_true: Any, on_false: Any) -> Any:
-    return where(predicate, on_true, on_false)
+    return where(_of_elements(predicate, types), on_true, on_false)
 
 
 @reference("select_n")
 def _select_n(attrs: Any, types: Any, which: Any, *cases: Any) -> Any:
-    index = np.clip(which.astype(np.int64), 0, len(cases) - 1)
+    index = np.clip(_of_elements(which, types).astype(np.int64), 0, len(cases) - 1)
     chosen = cases[0]
     for i, case in enumerate(cases):
         chosen = where(index == i, case, chosen)

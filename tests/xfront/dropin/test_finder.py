@@ -73,6 +73,11 @@ import jax._src.compiler, xfront.dropin.compiling
 jax._src.compiler.backend_compile_and_load = print
 assert xfront.dropin.compiling.backend_compile_and_load is print
 assert not hasattr(jax._src.core, "no_such_name")
+jax.config.update("jax_traceback_filtering", "remove_frames")
+try:
+    jax.jit(lambda: 1 / 0)()
+except ZeroDivisionError as error:
+    assert isinstance(error.__cause__, traceback_util.UnfilteredStackTrace)
 """
 
 _WHOLE = """

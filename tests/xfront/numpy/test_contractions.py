@@ -74,6 +74,33 @@ def test_einsum() -> None:
     assert jnp.einsum_path("ij,jk,k->i", A, B, B[0])[0] == [(1, 2), (0, 1)]
 
 
+def test_einsum_by_a_product_of_the_callers_own() -> None:
+    met = []
+
+    def tripled(x, y, numbers, precision=None, preferred_element_type=None):
+        met.append((x.shape, y.shape, numbers, precision, preferred_element_type))
+        return 3 * xfront.lax.dot_general(x, y, numbers).astype(np.float16)
+
+    sides = {"ab": A, "cb": B.T, "bc": B, "ca": (A @ B).T, "aab": T[:, :2], "zb": A[:1]}
+    for equation, products in (("ab,bc->ac", 1), ("ab,cb->ca", 1), ("ab,bc,ca->", 2), ("aab->b", 0),
+                               ("ab,zb->a", 1), ("ab,bc", 1), ("ab,cb->acb", 1)):
+        xs = [sides[t] for t in equation.split("->")[0].split(",")]
+        wanted, before = np.einsum(equation, *xs) * 3 ** products, len(met)
+
+        def made(*xs, equation=equation):
+            return jnp.einsum(equation, *xs, _dot_general=tripled, optimize=False)
+
+        assert made(*xs).dtype == np.float32 and len(met) - before == products, equation
+        for found in (made(*xs), xfront.jit(made)(*xs)):
+            np.testing.assert_allclose(found, wanted, rtol=1e-2, atol=0.02, err_msg=equation)
+    met.clear()
+    jnp.einsum("ab,bc->ca", jnp.array(A, jnp.bfloat16), B, precision=("high", "default"),
+               _dot_general=tripled)
+    assert met == [(B.shape, A.shape, (((0,), (1,)), ((), ())), ("default", "high"), np.float32)]
+    slope = xfront.grad(lambda x: jnp.einsum("ab,bc->", x, B, _dot_general=tripled))(A)
+    np.testing.assert_allclose(slope, 3 * np.tile(B.sum(1), (len(A), 1)), rtol=1e-2)
+
+
 def test_einsum_needs_no_transposes() -> None:
     for equation, xs in (("ij,jk->ik", (A, B)), ("ij,jk->ki", (A, B)), ("bij,bkj->bik", (T, T)),
                          ("bij,bkj->bki", (T, T)), ("i,j->ji", (V, V))):
@@ -128,6 +155,8 @@ def test_functions_of_functions() -> None:
           np.apply_along_axis(lambda v: np.outer(v, v), 1, T))
     agree("apply_over_axes", jnp.apply_over_axes(jnp.sum, jnp.array(T), [0, 2]),
           T.sum((0, 2), keepdims=True))
+    agree("apply_over_axes, one", jnp.apply_over_axes(jnp.sum, jnp.array(T), 1),
+          T.sum(1, keepdims=True))
     agree("piecewise", jnp.piecewise(A, [A < 0, A > 1], [lambda x: -x, lambda x: x * 2, 5.0]),
           np.piecewise(A, [A < 0, A > 1], [lambda x: -x, lambda x: x * 2, 5.0]))
 

@@ -5,6 +5,7 @@ import pytest
 
 import xfront
 import xfront.numpy as jnp
+from xfront import lax
 from xfront.errors import ConcretizationTypeError
 
 
@@ -166,6 +167,29 @@ def test_ranges_meet_their_ends_and_stay_between():
                                   np.histogram(values, 5, (0, 25))[0])
 
 
+def test_values_between_known_numbers_are_one_literal_each_rounded_once():
+    draw = np.random.default_rng(5)
+    for n in (0, 1, 2, 3, 7, 50, 1024):
+        for endpoint in (True, False):
+            low, high = (float(x) for x in draw.normal(size=2) * 10.0 ** draw.integers(-20, 20, 2))
+            made = xfront.jit(lambda: jnp.linspace(low, high, n, endpoint))()  # noqa: B023
+            ends = float(np.float32(low)), float(np.float32(high))
+            right = np.linspace(*ends, n, endpoint=endpoint)
+            np.testing.assert_array_equal(made, right.astype(np.float32))
+            np.testing.assert_array_equal(jnp.linspace(low, high, n, endpoint), made)
+            by_array = jnp.linspace(jnp.float32(low), high, n, endpoint)
+            np.testing.assert_allclose(by_array, made, rtol=3e-7, atol=2e-7 * max(map(abs, ends)))
+            assert (by_array.dtype, by_array.weak_type) == (made.dtype, made.weak_type)
+    text = str(xfront.make_ir(lambda: jnp.linspace(0.0, 1.0, 5, dtype=np.float32))())
+    assert text.count("=") == text.count("literal() {value =") * 3
+    with xfront.enable_x64(True):
+        assert jnp.linspace(0, 1, 3).dtype == np.float64
+    for low, high in ((0, 1 << 40), (1 << 31, 0)):
+        with pytest.raises(OverflowError):
+            jnp.linspace(low, high, 3)
+    assert np.isnan(jnp.linspace(0.0, float("nan"), 3)[1])
+
+
 @pytest.mark.parametrize(("first", "last"), [(1, 1000), (-7.3, -1e-3), (1e-30, 1e30), (5, 0.1)])
 def test_geomspace_is_right_to_three_units_in_the_last_place(first, last):
     first, last = float(np.float32(first)), float(np.float32(last))
@@ -221,6 +245,75 @@ def test_dtypes_that_arrays_cannot_have_are_refused(dtype):
 def test_an_array_of_keys_is_filled_with_keys():
     keys = xfront.random.split(xfront.random.key(0))
     assert (jnp.full_like(keys, keys[1]) == keys[1]).all()
-    for wrong in (2, jnp.ones(2), xfront.random.key(0, impl="rbg")):
-        with pytest.raises(TypeError, match="filled with a key"):
+    for wrong in (2.5, 1j, jnp.ones(2), xfront.random.key(0, impl="rbg")):
+        with pytest.raises(TypeError, match="filled with"):
             jnp.full_like(keys, wrong)
+    for wrong in (-1, 2**32):
+        with pytest.raises(OverflowError, match="words of keys"):
+            jnp.full_like(keys, wrong)
+
+
+def test_an_array_of_keys_is_filled_with_words():
+    keys = xfront.random.split(xfront.random.key(0, impl="rbg"), 3)
+    words = xfront.random.key_data
+    for make, word in [
+            (lambda k: jnp.zeros_like(k), 0), (lambda k: jnp.empty_like(k), 0),
+            (lambda k: jnp.ones_like(k), 1), (lambda k: jnp.full_like(k, 7), 7),
+            (lambda k: jnp.zeros(k.shape, k.dtype), 0), (lambda k: jnp.ones(k.shape, k.dtype), 1),
+            (lambda k: jnp.empty(k.shape, k.dtype), 0), (lambda k: lax.full_like(k, 7), 7),
+            (lambda k: jnp.full(k.shape, 2**32 - 1, k.dtype), 2**32 - 1),
+            (lambda k: lax.full(k.shape, 7, k.dtype), 7),
+            (lambda k: jnp.zeros_like(xfront.ShapeDtypeStruct(k.shape, k.dtype)), 0)]:
+        for made in (make(keys), xfront.jit(make)(keys)):
+            assert made.dtype == keys.dtype and made.shape == (3,)
+            assert np.array_equal(words(made), np.full((3, 4), word, np.uint32))
+    assert xfront.vmap(jnp.zeros_like)(keys).shape == (3,)
+    assert jnp.zeros_like(keys, shape=(2, 2)).shape == (2, 2)
+
+
+def test_keys_are_no_numbers_that_could_be_nan():
+    keys = xfront.random.split(xfront.random.key(0))
+    for f, answer in ((jnp.isnan, False), (jnp.isinf, False), (jnp.isfinite, True)):
+        for made in (f(keys), xfront.jit(f)(keys), xfront.vmap(f)(keys)):
+            assert made.dtype == bool and np.array_equal(made, [answer] * 2)
+
+
+def test_keys_do_not_promote():
+    key = xfront.random.key(0)
+    for wrong in (lambda: jnp.where(True, key, 0), lambda: jnp.asarray(key, dtype=int),
+                  lambda: jnp.concatenate([key[None], jnp.zeros(2)]),
+                  lambda: jnp.asarray(0, key.dtype),
+                  lambda: jnp.stack([key, xfront.random.key(0, impl="rbg")])):
+        with pytest.raises(ValueError, match=r"key<fry>"):
+            wrong()
+
+
+def test_masked_arrays_are_refused_before_and_after_programs_are_known():
+    plain, masked = np.array([1.0, 2.0], np.float32), np.ma.masked_array([1.0, 2.0], [True, False])
+    masked = masked.astype(np.float32)
+    calls = (jnp.asarray, jnp.array, jnp.sin, xfront.jit(lambda x: x * 2), xfront.device_put,
+             xfront.grad(lambda x: x.sum()), xfront.vmap(lambda x: x), lambda x: jnp.ones(2) + x,
+             lambda x: x * jnp.ones(2), lambda x: jnp.concatenate([x, x]), lambda x: lax.add(x, x),
+             lambda x: jnp.ones(2).at[0].set(x[0]), lambda x: lax.scan(lambda c, v: (c, v), 0.0, x),
+             lambda x: xfront.eval_shape(lambda v: v, x))
+    for call in calls:
+        for _ in range(3):
+            with pytest.raises(ValueError, match="lose their mask"):
+                call(masked)
+            call(plain)
+    assert jnp.asarray(masked.filled(0.0)).tolist() == [0.0, 2.0]
+
+
+def test_numbers_in_rows_without_arrays_are_weak():
+    small, half = jnp.int8(3), jnp.float16(3)
+    for rows, dtype in (([[1, 2], [small, 4]], "int8"), ([[1, 2], [half, 4]], "float16"),
+                        ([[1, 2.5], [small, 4]], "float32"), ([[1j, 2], [half, 2]], "complex64"),
+                        ([[True, False], [small, 4]], "int8")):
+        made = jnp.array(rows)
+        assert made.dtype == dtype and not made.weak_type
+        assert np.array_equal(made, np.array([[float(v) if type(v) is not complex else v for v in r]
+                                              for r in rows]))
+    traced = xfront.jit(lambda x: jnp.array([[1, 2], [x, 4]]))(small)
+    assert traced.dtype == jnp.int8
+    with pytest.raises(OverflowError):
+        jnp.array([[1, 300], [small, 4]])

@@ -178,6 +178,48 @@ def test_derivatives_where_formulas_meet():
     assert float(xfront.grad(lambda v: jnp.where(v > 1, v * v, -v))(2.0)) == 4.0
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "complex64"])
+def test_sinc_is_zero_at_integers_and_near_them_as_close_as_the_dtype_allows(dtype):
+    x = jnp.array([1, -2, 3, 7, 100], dtype)
+    np.testing.assert_array_equal(np.asarray(jnp.sinc(x)).astype(np.complex64), np.zeros(5))
+    near = jnp.array([2.0078125, -3.015625, 5.25], dtype)
+    with np.errstate(all="ignore"):
+        want = np.sinc(np.asarray(near).astype(np.complex128)).real
+    np.testing.assert_allclose(np.asarray(jnp.sinc(near)).astype(np.complex128).real, want,
+                               rtol=4 * float(jnp.finfo(dtype).eps), atol=1e-15)
+
+
+@pytest.mark.parametrize(("dtype", "end"), [("float32", 85), ("float64", 700), ("float16", 10.5),
+                                            ("bfloat16", 80)])
+def test_exponentials_are_right_to_a_few_units_far_from_zero(dtype, end):
+    with xfront.enable_x64(dtype == "float64"):
+        x = jnp.asarray(np.linspace(-end, end, 2001), dtype)
+        made = xfront.jit(lambda x: {"cosh": jnp.cosh(x), "sinh": jnp.sinh(x),
+                                     "exp2": jnp.exp2(x)})(x)
+        eps = float(jnp.finfo(dtype).eps)
+    for name, got in made.items():
+        want = getattr(np, name)(np.asarray(x).astype(np.longdouble))
+        off = np.abs(np.asarray(got).astype(np.longdouble) - want) / np.maximum(np.abs(want), 2e-4)
+        assert off.max() < 4 * eps, (name, float(off.max() / eps))
+    powers = np.arange(-12, 13).astype(np.float32)
+    np.testing.assert_array_equal(np.asarray(jnp.exp2(powers)), 2.0 ** powers)
+
+
+def test_logarithms_of_doubles_are_right_to_a_few_units_everywhere():
+    x = np.linspace(-0.97, 0.97, 3001)
+    z = np.linspace(0.3, 1.1, 41)[:, None] * np.exp(1j * np.linspace(-3, 3, 61))
+    with xfront.enable_x64(True):
+        made = xfront.jit(lambda x, z: {
+            "log1p": jnp.log1p(x), "arctanh": jnp.arctanh(x), "log": jnp.log(z),
+            "log10": jnp.log10(z), "log1p of complex": jnp.log1p(z - 1)})(x, z)
+    wide, of = x.astype(np.longdouble), z.astype(np.clongdouble)
+    for name, want in {"log1p": np.log1p(wide), "arctanh": np.arctanh(wide), "log": np.log(of),
+                       "log10": np.log10(of),
+                       "log1p of complex": np.log1p((z - 1).astype(np.clongdouble))}.items():
+        off = np.abs(np.asarray(made[name]) - want) / np.maximum(np.abs(want), 0.01)
+        assert off.max() < 6 * 2.0 ** -53, (name, float(off.max() * 2.0 ** 53))
+
+
 def test_whole_array_comparisons():
     x = np.array([1.0, np.nan], np.float32)
     assert not jnp.array_equal(x, x)

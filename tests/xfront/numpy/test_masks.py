@@ -1,4 +1,5 @@
-"""Updates at traced masks: as at known ones, wherever the shape does not depend on the mask."""
+"""Updates and reductions at traced masks: as at known ones, wherever the shape does not depend on
+the mask."""
 
 import warnings
 
@@ -63,8 +64,59 @@ def test_what_is_refused_says_what_to_write():
             (lambda x, m: x.at[m].add(jnp.ones((2, 3))), r"size=n, fill_value=x.shape\[0\]"),
             (lambda x, m: x.at[m].get(), r"jnp.where\(mask, x, fill\)"),
             (lambda x, m: x.at[m, 0].set(1), r"jnp.where\(mask, x, fill\)"),
-            (lambda x, m: x[m], r"jnp.where\(mask, x, fill\)")):
+            (lambda x, m: x[m], r"jnp.where\(mask, x, fill\)"),
+            (lambda x, m: x[m, 0], r"jnp.where\(mask, x, fill\)")):
         with pytest.raises(NonConcreteBooleanIndexError, match=message):
             xf.jit(call)(jnp.ones((3, 3)), np.array([True, False, True]))
     with pytest.raises(IndexError, match="does not match the shape"):
         xf.jit(lambda x, m: x.at[m].set(1))(X, np.ones(3, bool))
+
+
+REDUCTIONS = ("sum", "prod", "mean", "std", "var", "max", "min", "any", "all")
+
+
+@pytest.mark.parametrize("name", [n for n in MASKS if n not in ("no axis", "none")])
+def test_reductions_of_elements_at_traced_masks(name):
+    mask, index = MASKS[name]
+    axis = next(i for i, (a, b) in enumerate(zip(X[index(mask)].shape, (*X.shape, 0), strict=False))
+                if a != b)
+    ways = [{}, {"axis": axis}, {"axis": axis - X[index(mask)].ndim, "keepdims": True},
+            {"keepdims": True}]
+    if axis:
+        ways.append({"axis": (0, axis)})
+    made = xf.jit(lambda x, m: [[getattr(x[index(m)], how)(**way), getattr(jnp, how)(
+        x[index(m)], *([way["axis"]] if "axis" in way else []),
+        **{k: v for k, v in way.items() if k != "axis"})] for how in REDUCTIONS for way in ways]
+    )(X, mask)
+    wanted = [getattr(X[index(mask)], how)(**way) for how in REDUCTIONS for way in ways]
+    for mine, theirs in zip(made, wanted, strict=True):
+        for one in mine:
+            assert one.shape == theirs.shape
+            np.testing.assert_allclose(one, theirs, rtol=1e-5)
+
+
+def test_reductions_of_elements_under_transformations():
+    np.testing.assert_allclose(xf.vmap(lambda x: x[x > 0].sum())(X),
+                               [x[x > 0].sum() for x in X], rtol=1e-6)
+    slope = xf.jit(xf.grad(lambda x: x[x > 0].max() + jnp.mean(x[x < 0])))(X)
+    np.testing.assert_allclose(slope, (X == X.max()) + (X < 0) / np.float32((X < 0).sum()))
+    x = np.array([1, np.nan, 3, -2], np.float32)
+    made = xf.jit(lambda x, m: (jnp.nansum(x[m]), jnp.nanmax(x[m]), xf.nn.logsumexp(x[~m]),
+                                x[m & ~m].max(), x[m & ~m].sum(), x.astype(int)[m & ~m].min(),
+                                x[m].max(initial=7)))(x, x != -2)
+    np.testing.assert_allclose(made[:5], [4, 3, -2, -np.inf, 0])
+    assert made[5] == np.iinfo(np.int32).max and np.isnan(made[6])
+
+
+@pytest.mark.parametrize(("use", "message"), [
+    (lambda s: s * 2, r"x\[mask\] \* y"), (lambda s: 2 - s, r"y - x\[mask\]"), (len, "len"),
+    (lambda s: s.shape, "shape"), (lambda s: s, "as an array"), (jnp.sin, "as an array"),
+    (lambda s: jnp.median(s), r"median\(jnp.where\(mask, x, fill\)"), (lambda s: [*s], "a loop"),
+    (lambda s: jnp.sum(s, where=True), "where=mask & condition"), (np.sin, "as an array"),
+    (lambda s: s.sum(axis=1), "over axis 1"),
+    (lambda s: xf.lax.sin(s), r"sin\(jnp.where\(mask, x, fill\)"),
+    (lambda s: xf.lax.cond(True, lambda: s, lambda: s), "as an array"), (bool, "truth"),
+    (lambda s: jnp.stack([s]), "as an array"), (lambda s: s == s, "=="), (abs, "abs")])
+def test_other_uses_of_elements_at_traced_masks_are_refused(use, message):
+    with pytest.raises(NonConcreteBooleanIndexError, match=message):
+        xf.jit(lambda x, m: use(x[m]))(np.ones((3, 3), np.float32), np.array([True, False, True]))

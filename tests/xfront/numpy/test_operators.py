@@ -155,8 +155,9 @@ def test_complex_to_real_warns():
         assert jnp.asarray(np.array([1 + 2j])).astype(float).tolist() == [1.0]
 
 
-@pytest.mark.parametrize("n", [np.int32(3), np.int64(3), np.uint8(3), np.array(3)])
-def test_powers_by_a_numpy_integer_are_those_by_an_int(n):
+@pytest.mark.parametrize("n", [np.int32(3), np.int64(3), np.uint8(3), np.array(3), jnp.int32(3),
+                               jnp.uint8(3), jnp.asarray(3)], ids=range(7))
+def test_powers_by_a_known_integer_are_those_by_an_int(n):
     for x in (jnp.array([2, 3], "int8"), jnp.array([2j, -1.5j]), jnp.array(-2), jnp.array([True])):
         for made in (x ** n, jnp.power(x, n), xfront.jit(lambda x: x ** n)(x)):
             want = x ** 3
@@ -164,3 +165,11 @@ def test_powers_by_a_numpy_integer_are_those_by_an_int(n):
             np.testing.assert_array_equal(made, want)
     with pytest.raises(TypeError, match="negative"):
         jnp.arange(3) ** np.int32(-3)
+    with pytest.raises(TypeError, match="negative"):
+        2 ** jnp.int32(-3)
+    for base in (2, 2.0, 1j, np.int8(2), np.float16(2), np.arange(3)):
+        for made in (base ** jnp.asarray(n), jnp.power(base, n)):
+            want = jnp.asarray(base) ** 3
+            assert made.dtype == want.dtype
+            np.testing.assert_array_equal(made, want)
+    assert 2 ** jnp.uint8(9) == 512              # in the dtype of 2

@@ -20,6 +20,7 @@ import xfront
 import xfront.numpy as jnp
 from tests.device_checks import for_seeds, report
 from xfront import lax
+from xfront.experimental.layout import Format, Layout
 from xfront.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, set_mesh
 from xfront.sharding import PartitionSpec as P
 from xfront.sharding.errors import DuplicateSpecError, IndivisibleError
@@ -319,6 +320,8 @@ def check_constraints() -> None:
     expect(f(a), P(None, "x"), a + 1)
     expect(f(put(a, "x")), P(None, "x"), a + 1)
     expect(lax.with_sharding_constraint(jnp.asarray(a), on("x")), P("x"), a)
+    rows = Format(Layout((0, 1)), on("x"))
+    expect(lax.with_sharding_constraint(jnp.asarray(a), rows), P("x"), a)
     expect(xfront.jit(lambda a: xfront.device_put(a, on("y")))(a), P("y"), a)
     tree = xfront.jit(lambda t: lax.with_sharding_constraint(t, {"a": on("x"), "b": on()}))(
         {"a": a, "b": (a, a)})

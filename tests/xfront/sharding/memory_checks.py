@@ -49,6 +49,18 @@ def is_in(x: Any, kind: str) -> bool:
         str(xfront.typeof(x)).startswith(f"{x.dtype.name}<host>") == (kind == "pinned_host"))
 
 
+def check_one_function_under_two_jits() -> None:
+    """Where one of them tells results to be in the host's memory, the other does not."""
+    for first in (True, False):
+        def double(x: Any) -> Any:
+            return x * 2
+
+        plain, told = xfront.jit(double), xfront.jit(double, out_shardings=pinned())
+        for f in (told, plain) if first else (plain, told):
+            for _ in range(2):
+                assert is_in(f(vector()), "pinned_host" if f is told else "device")
+
+
 def check_arrays_move_and_types_tell_where_they_are() -> None:
     x, h = vector(), parked()
     assert is_in(x, "device") and is_in(h, "pinned_host") and h.committed

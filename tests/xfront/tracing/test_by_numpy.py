@@ -16,7 +16,7 @@ import xfront
 import xfront.numpy as jnp
 from lowering import compile_function
 from tests.work import calls
-from xfront import random
+from xfront import lax, random
 from xfront.arrays import binding
 from xfront.arrays.placement import placement
 from xfront.tracing import by_numpy, compiled
@@ -96,6 +96,10 @@ class Writer:
         kinds = rng.choice(len(DTYPES), rng.integers(1, 3))
         for i in kinds:
             self.values += [b.param(tensor(shape, DTYPES[i])) for _ in range(2)]
+            scalar = b.param(tensor((), DTYPES[i]))
+            self.values.append(b.emit(ops.broadcast_in_dim, scalar, shape=shape, dims=()))
+            if rng.random() < 0.3 and shape:
+                self.values.append(b.emit(ops.iota, dtype=dtypes.f32, shape=shape, dimension=0))
         for _ in range(rng.integers(1, 9)):
             made = self.op()
             self.values += [] if made is None else [made]
@@ -174,6 +178,10 @@ def _calls(x: Any, y: Any, n: Any, key: Any) -> dict[str, Callable[[], Any]]:
     return {
         "add": lambda: x + y, "sub": lambda: x - y, "mul": lambda: x * y, "div": lambda: x / y,
         "scaled": lambda: x * 0.3, "square": lambda: x**2, "sqrt": lambda: jnp.sqrt(x),
+        "by scalar": lambda: x / x[0, 0], "by row": lambda: x / x[0], "by count": lambda: n / n[1],
+        "by itself": lambda: jnp.divide(x, jnp.broadcast_to(x[1, 1:2], x.shape)),
+        "of bools": lambda: (x < y) * x[0, 0],
+        "dot of bools": lambda: jnp.dot(x[0, 0] < 0, x[1, 1]),
         "less": lambda: x < 1.5, "where": lambda: jnp.where(x < y, x, y), "neg": lambda: -x,
         "sign": lambda: jnp.sign(x), "floor": lambda: jnp.floor(x), "abs": lambda: jnp.abs(x),
         "element": lambda: x[1], "row": lambda: x[-1, 1:], "transposed": lambda: x.T,
@@ -186,11 +194,31 @@ def _calls(x: Any, y: Any, n: Any, key: Any) -> dict[str, Callable[[], Any]]:
         "of one": lambda: x[0, 0] * 2,
         "split": lambda: random.split(key, 3), "fold_in": lambda: random.fold_in(key, 7),
         "one of split": lambda: random.split(key)[1], "key_data": lambda: random.key_data(key),
+        "chosen": lambda: jnp.where(x[0, :3] < y[0, :3], random.split(key, 3), key),
         "raw": lambda: random.split(random.PRNGKey(3), (2, 2)), "random bits": lambda: random.bits(
             key, (3, 5)), "seeded": lambda: random.key(n.shape[0]),
         "product of integers": lambda: xfront.vmap(lambda a: a * 3 - 1)(n),
         "tangent": lambda: xfront.jvp(lambda a: a[::-1], (x,), (y,)),
         "slope": lambda: xfront.grad(lambda a: a[0, 1])(x),
+        **_calls_on_keys(random.split(key, (3, 2)), random.split(key, 2)),
+    }
+
+
+def _calls_on_keys(grid: Any, keys: Any) -> dict[str, Callable[[], Any]]:
+    """Calls that move keys: each goes with all its words."""
+    mask = jnp.array([True, False])              # as many as a key has words
+    return {
+        "where of keys": lambda: jnp.where(mask, keys, keys[1]),
+        "where of rows of keys": lambda: jnp.where(mask, grid, keys),
+        "where of one mask": lambda: jnp.where(mask[1], grid, keys),
+        "select of keys": lambda: jnp.select([mask, ~mask], [keys, keys[::-1]], keys[0]),
+        "select_n of keys": lambda: lax.select_n(mask.astype(int), keys, keys[::-1], keys),
+        "select_n of an index": lambda: lax.select_n(mask[0], keys, keys[::-1]),
+        "joined keys": lambda: jnp.concatenate([grid, keys[None]]),
+        "stacked keys": lambda: jnp.stack([keys, keys], axis=1), "turned keys": lambda: grid.T,
+        "flipped keys": lambda: grid[:, ::-1], "rolled keys": lambda: jnp.roll(grid, 1, 0),
+        "taken keys": lambda: grid[jnp.array([2, 0])], "set keys": lambda: grid.at[1].set(keys),
+        "spread keys": lambda: jnp.broadcast_to(keys, (3, 2)), "flat keys": lambda: grid.ravel(),
     }
 
 
@@ -244,6 +272,30 @@ def _computes(call: Callable[[], Any]) -> bool:
     return count > 0
 
 
+MASK = np.array([[True, False, True], [False, True, False]])
+ON_KEYS: list[Callable[[Any, Any], Any]] = [
+    lambda a, b: jnp.where(jnp.asarray(MASK), a, b), lambda a, b: jnp.where(MASK[:, :1], a, b[0]),
+    lambda a, b: jnp.where(jnp.asarray(MASK[0, :2]), a[0, :2], b[1, :2]),
+    lambda a, b: lax.select_n(jnp.asarray(MASK), a, b), lambda a, b: lax.select(True, a, b),
+    lambda a, b: xfront.vmap(jnp.where)(jnp.asarray(MASK), a, b),
+    lambda a, b: jnp.concatenate([a, b], 1), lambda a, b: jnp.stack([a, b], -1),
+    lambda a, b: a.T[::-1], lambda a, b: a[:, ::2], lambda a, b: a[1, -1],
+    lambda a, b: lax.dynamic_slice(a, (1, 5), (1, 2)),
+    lambda a, b: lax.dynamic_update_slice(a, b[:, 1:], (0, 1)),
+    lambda a, b: jnp.broadcast_to(a[:, None], (2, 2, 3)), lambda a, b: a.reshape(3, 2),
+    lambda a, b: jnp.roll(a, 1, 1), lambda a, b: random.fold_in(a[0, 0], 7)]
+
+
+def test_first_runs_on_arrays_of_keys() -> None:
+    """The words of a key go where the key goes."""
+    a, b = random.split(random.key(0), (2, 3)), random.split(random.key(1), (2, 3))
+    for i, f in enumerate(ON_KEYS):
+        first, second = [random.key_data(f(a, b)) for _ in range(2)]
+        assert same_bits(first, second), i
+    chosen = np.where(MASK[..., None], random.key_data(a), random.key_data(b))
+    assert same_bits(random.key_data(ON_KEYS[0](a, b)), chosen)
+
+
 def test_odd_numbers_are_left_to_the_program() -> None:
     """Infinities, NaN and subnormal numbers, and what overflows, give what the program gives."""
     odd = np.array([np.inf, -np.inf, np.nan, 1e-45, 3e38, -0.0, 1e-38, 2.0], np.float32)
@@ -262,6 +314,9 @@ def test_programs_that_may_round_otherwise_are_compiled() -> None:
     for f in (lambda x: x * 2.5 + 1.5, lambda x: x / 3.0, lambda x: x * x + x, jnp.exp,
               lambda x: x @ x, jnp.sum, jnp.mean, jnp.cumsum, lambda x: x**3,
               lambda x: jnp.maximum(x, 0.0), lambda x: x.astype(int),
+              lambda x: x / x[0], lambda x: x / jnp.stack([x[1]] * 3), lambda x: x / jnp.repeat(
+                  x[1:2], 3), lambda x: x[:1] + jnp.arange(1.0), lambda x: (x[:1] < x) * x,
+              lambda x: x / (jnp.arange(3) + x.astype(bool)),
               lambda x: x.astype(jnp.bfloat16)):
         function = simplify(xfront.make_ir(f)(x).ir)
         assert not by_numpy.is_exact(function), function

@@ -1,7 +1,9 @@
 """Un-jitted programs: few compilations, exact literals, effects in place, whole or by units."""
 
 import math
+import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -179,6 +181,50 @@ def test_eight_threads_trace_compile_and_run():
                                    atol=1e-3)
         np.testing.assert_allclose(results[k][2], np.full(2, 3 * np.sin(k) * k), rtol=1e-4,
                                    atol=1e-5)
+
+
+def test_one_thread_forgets_while_another_makes_functions():
+    held = [jax.jit(lambda x, k=k: x + k) for k in range(2000)]
+    ended, failed = threading.Event(), []
+
+    def forget():
+        while not ended.is_set():
+            for table in compiled.TABLES:
+                try:
+                    table()
+                except Exception as e:
+                    failed.append(e)
+
+    interval, other = sys.getswitchinterval(), threading.Thread(target=forget)
+    sys.setswitchinterval(1e-6)
+    other.start()
+    try:
+        held += [jax.jit(lambda x, k=k: x - k) for k in range(1000)]
+        for n in range(20):
+            jnp.sum(jnp.ones(3), keepdims=bool(n % 2))
+    finally:
+        sys.setswitchinterval(interval)
+        ended.set()
+        other.join()
+    assert not failed, failed[0]
+
+
+def test_an_array_that_a_literal_made_is_the_users_own():
+    """Deleting or donating it changes no later result."""
+    def mapped(n: int, value: float) -> Any:
+        def constant(x):
+            return np.float32(value), jnp.sin(x) * jnp.cos(x)
+
+        return jax.vmap(constant, out_axes=(None, 0))(jnp.ones((n, 2)))[0]
+
+    units = set()
+    for n in range(1, 7):                        # each a new program: the later ones run by units
+        for value in (2.5, 3.5):                 # a constant of its program, and a parameter
+            found = mapped(n, value)
+            assert found == value, n
+            found.delete()
+        units |= {type(v.compiled) for e in programs._ENTRIES.values() for v in e.variants}
+    assert programs.Units in units
 
 
 def test_forty_programs_that_all_differ_are_right():

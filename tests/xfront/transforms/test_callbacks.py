@@ -121,3 +121,16 @@ def test_python_numbers_reach_the_host_as_arrays_of_the_mode(capfd):
                                        np.float64(2)))()
     jax.effects_barrier()
     assert seen == [(np.int32, np.float32)] * 2
+
+
+def test_logs_and_formats_given_later(caplog, capsys):
+    say = jax.debug.print(ordered=True)
+    with caplog.at_level("INFO", logger="xfront.debug"):
+        jax.jit(lambda x: [jax.debug.log("x = {x}", x=x), say("{} {}", x, 2)] and x)(3)
+        jax.effects_barrier()
+    assert [r.getMessage() for r in caplog.records] == ["x = 3"]
+    assert capsys.readouterr().out == "3 2\n"
+    with pytest.raises(KeyError, match="debug.log: the format"):
+        jax.debug.log("{y}", x=1)
+    with pytest.raises(TypeError, match="values need a format"):
+        jax.debug.print(None, 1)

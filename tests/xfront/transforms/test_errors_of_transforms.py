@@ -15,6 +15,7 @@ import xfront as jax
 import xfront.numpy as jnp
 from lowering import compat
 from xfront import lax
+from xfront.tracing import by_numpy
 
 HERE = "test_errors_of_transforms.py"
 X = np.ones(3, np.float32)
@@ -188,7 +189,8 @@ BATCHES = {
         ValueError, ("rank should be at least 1", "argument a")),
     "out_axes of what is mapped": Refused(
         lambda: jax.vmap(lambda a: {"u": a, "v": 1.0}, out_axes={"u": None, "v": None})(X),
-        ValueError, ("mapped output but out_axes is None", "result['u']", HERE)),
+        ValueError, ("out_axes['u'], got axis spec None but output was batched on axis 0",
+                     "result['u']", HERE)),
     "out_axes, structure": Refused(
         lambda: jax.vmap(lambda a: {"u": a}, out_axes={"v": 0})(X),
         ValueError, ("out_axes", "prefix", "'v'")),
@@ -261,7 +263,7 @@ def consumed() -> tuple[Callable[..., Any], Callable[..., Any], Any]:
     """A function that donates and one that does not, run by C++ alone, and what the first took."""
     f = jax.jit(lambda state: state["s"] + 1.0, donate_argnums=0)
     g = jax.jit(lambda s: s * 2.0)
-    for _ in range(2):
+    for _ in range(by_numpy.RUNS + 2):
         g(jnp.ones(3)), f({"s": jnp.ones(3)}), jnp.ones(3) + 1.0
     state = jnp.ones(3)
     f({"s": state})

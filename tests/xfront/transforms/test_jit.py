@@ -2,6 +2,7 @@
 
 import collections
 import functools
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -223,6 +224,25 @@ def which(x, y=0, z=0):
     ({"static_argnums": -1}, (1.0, 2, 3), {}, [0, 0, 1])])
 def test_numbers_and_names_of_static_arguments(options, args, kwargs, wanted):
     assert [float(v) for v in jax.jit(which, **options)(*args, **kwargs)] == wanted
+
+
+def test_numbers_of_arguments_may_be_numpys():
+    def head(n, x):
+        return x[:n]
+
+    x, n = jnp.arange(3.0), np.int64(0)
+    numbers: Any
+    for numbers in (n, [n], (np.uint8(0),)):
+        assert list(jax.jit(head, static_argnums=numbers)(2, x)) == [0, 1]
+        assert list(jax.checkpoint(head, static_argnums=numbers)(2, x)) == [0, 1]
+        assert list(jax.pmap(head, static_broadcasted_argnums=numbers)(2, x[None])[0]) == [0, 1]
+        assert str(jax.make_jaxpr(head, static_argnums=numbers)(2, x))
+        y = jnp.ones(2)
+        jax.jit(lambda y: y + 1, donate_argnums=numbers)(y)
+        assert y.is_deleted()
+    for transform in (jax.jit, jax.checkpoint):
+        with pytest.raises(TypeError, match="static_argnums must be an int or a sequence of ints"):
+            transform(head, static_argnums=cast(Any, ("x",)))(2, x)
 
 
 def test_negative_numbers_count_from_the_arguments_that_are_given():

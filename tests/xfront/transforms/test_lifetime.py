@@ -17,6 +17,10 @@ import pytest
 
 import xfront as jax
 import xfront.numpy as jnp
+from xfront import make_ir
+from xfront_ir.core import Function
+from xfront_ir.passes.inline import settle
+from xfront_ir.passes.pipeline import simplify
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -40,6 +44,30 @@ def test_captured_arrays_go_with_their_function(name: str) -> None:
         HOLDERS[name](big)
         del big
         assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_functions_of_the_ir_die_by_reference_count() -> None:
+    def alive() -> set[int]:
+        return {id(x) for x in gc.get_objects() if type(x) is Function}
+
+    def transform() -> None:
+        def inner(c: Any, x: Any) -> tuple[Any, None]:
+            return c + jax.grad(lambda y: jax.jit(jnp.sin)(y) * 2)(x), None
+
+        function = make_ir(jax.jit(lambda x: jax.lax.scan(inner, 0.0, x)[0]))(jnp.ones(3)).ir
+        simple = simplify(function)
+        assert simplify(simple) is simple and simplify(function) is simple
+        assert settle(function) is settle(settle(function))
+
+    transform()
+    gc.collect()
+    gc.disable()
+    try:
+        known = alive()
+        transform()
+        assert alive() <= known
     finally:
         gc.enable()
 

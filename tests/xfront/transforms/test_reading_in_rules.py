@@ -109,3 +109,26 @@ def test_a_branch_of_a_function_with_a_rule_under_two_derivatives() -> None:
         for outer, inner in (
                 (jax.jacfwd, jax.jacrev), (jax.grad, jax.grad), (jax.jacfwd, jax.grad)):
             assert outer(inner(lambda x: f(x) ** 2))(x) == wanted
+
+
+def test_a_rule_that_calls_another_function_whose_rule_reads() -> None:
+    """The outer derivative goes through that rule, which loses none."""
+    @jax.custom_jvp
+    def inner(x):
+        return x * read(x)
+
+    @jax.custom_jvp
+    def outer(x):
+        return 2 * inner(x)
+
+    inner.defjvp(lambda p, t: (inner(*p), 2 * read(p[0]) * t[0]))
+    outer.defjvp(lambda p, t: (outer(*p), inner(p[0]) * t[0]))
+    assert jax.grad(outer)(3.0) == 9.0 and jax.grad(jax.grad(outer))(3.0) == 6.0
+
+    def capturing(x):
+        product = jax.custom_jvp(lambda y: y * read(x * y))
+        product.defjvp(lambda p, t: (product(*p), t[0]))
+        return product(2.0)
+
+    with pytest.raises(REFUSED, match="would lose its derivative"):
+        jax.grad(capturing)(3.0)

@@ -23,6 +23,7 @@ from .buffers import (
     put_made,
     put_parts,
     put_sharded,
+    refuse_mask,
     result_handler,
     rewrap,
     scalar_dtype,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -63,16 +64,25 @@ def scalar_dtype(kind: type) -> np.dtype:
     return _SCALAR_DTYPES[x64_state.value][kind]
 
 
+def refuse_mask(x: Any) -> None:
+    """Raises: ValueError for a masked array of NumPy, which would lose its mask."""
+    if "numpy.ma" in sys.modules and isinstance(x, np.ma.MaskedArray):
+        raise ValueError("masked arrays of NumPy would lose their mask; give x.filled(value), or "
+                         "x.data and the mask as two arrays")
+
+
 def host_array(x: Any) -> np.ndarray:
     """A NumPy array of a dtype and byte order that devices hold, from a NumPy array, a scalar or
     a nested list.
 
     Raises: TypeError for text, objects and dates; OverflowError for a Python integer that does not
-      fit.
+      fit; ValueError for an array with a mask.
     """
     kind = type(x)
     if kind in WEAK_SCALARS:
         return np.asarray(x, dtype=_SCALAR_DTYPES[x64_state.value][kind])
+    if kind is not np.ndarray:
+        refuse_mask(x)
     x = np.asarray(x)
     dtype: Any = x.dtype
     if not (dtype.kind in "biufc" or dtype in _EXTENDED):
@@ -323,9 +333,14 @@ def of_processes(error: BaseException) -> BaseException:
 
 
 def device_arrays(x: ArrayImpl) -> list[ArrayImpl]:
-    """The parts of an array, one array for each device of this process."""
-    if len(x._sharding.device_set) == 1:
-        return [x]
+    """The parts of an array, one array for each device of this process, on that device alone."""
+    sharding = x._sharding
+    if len(sharding.device_set) == 1:
+        if isinstance(sharding, SingleDeviceSharding):
+            return [x]
+        (device,) = sharding.device_set          # a mesh of one device
+        on_it = single_device_sharding(device, sharding.memory_kind)
+        return [result_handler(x.aval, on_it, x._committed)(x)]
     with without_jax:
         return list(x._arrays)
 

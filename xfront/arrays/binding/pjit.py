@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...tracebacks import shorten
 from ..abstract import AbstractArray
-from .buffers import WEAK_SCALARS, host_array, put_sharded
+from .buffers import WEAK_SCALARS, host_array, put_sharded, refuse_mask
 from .classes import ArrayImpl, cpp, pytree
 
 
@@ -76,6 +79,17 @@ def _shard_arg(x: Any, sharding: Any, layout: Any) -> ArrayImpl:
     return put_sharded(host_array(x), sharding, type(x) in WEAK_SCALARS)
 
 
+_REFUSED: list[type] = []
+
+
+def _refuse_masks() -> None:
+    """Once NumPy's masked arrays are loaded, let C++ refuse them: it would take them for arrays."""
+    if not _REFUSED and "numpy.ma" in sys.modules:
+        _REFUSED.extend((np.ma.MaskedArray, type(np.ma.masked)))
+        for kind in _REFUSED:
+            dispatch_registry.register_node(kind, refuse_mask, lambda _, children: children[0])
+
+
 def make_pjit(
     name: str,
     fun: Callable[..., Any],
@@ -105,6 +119,7 @@ def make_pjit(
 
     def guarded(*args: Any, **kwargs: Any) -> tuple:
         try:
+            _refuse_masks()
             return cache_miss(*args, **kwargs)
         except BaseException as error:
             function = made() if made is not None else None
