@@ -24,7 +24,8 @@ def _execute(source: str | bytes, file: str) -> None:
     main.__file__ = file if os.path.exists(file) else None
     main.__builtins__ = __builtins__  # type: ignore[attr-defined]
     sys.modules["__main__"] = main
-    exec(compile(source, file, "exec"), vars(main))
+    code = compile(source, file, "exec", dont_inherit=True)    # without this file's `annotations`
+    exec(code, vars(main))
 
 
 def _run_module(name: str, arguments: list[str]) -> None:

@@ -25,7 +25,7 @@ from ..config import trace_key
 from ..tracebacks import shorten
 from ..tracing import programs, watching
 from ..tracing.compiled import living
-from ..tracing.trace import Trace, leak_error, state, trace_function, type_of
+from ..tracing.trace import Trace, is_number, leak_error, state, trace_function, type_of
 from ..tracing.tracer import Tracer
 from ..tracing.watched_runs import run as watched_run
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
@@ -142,8 +142,7 @@ def abstract(name: str, x: Any) -> tuple[Any, bool]:
     array = x if isinstance(x, np.ndarray) else np.asarray(x)
     if array.dtype.kind in "OUSMm":
         raise TypeError(f"{name}: {x!r} of type {kind} is not a valid array type")
-    weak = isinstance(x, (int, float, complex)) and not isinstance(x, (bool, np.generic))
-    return tensor(array.shape, from_numpy(binding.canonical_dtype(array.dtype))), weak
+    return tensor(array.shape, from_numpy(binding.canonical_dtype(array.dtype))), is_number(x)
 
 
 class Front:

@@ -21,7 +21,7 @@ from xfront_ir.types import TensorType, tensor
 from ..config import numpy_rank_promotion as rank_promotion
 from ..errors import BroadcastError, ConcretizationTypeError
 from ..tracebacks import warn
-from ..tracing.trace import Trace, emit, leak_error, scalar, state
+from ..tracing.trace import Trace, emit, is_number, leak_error, plain_number, scalar, state
 from ..tracing.tracer import Tracer
 from . import binding, promotion
 from .caller import users_own
@@ -64,10 +64,13 @@ def array_like(name: str, x: Any, argument: str = "") -> binding.Array:
 
 
 def held_array(x: Any) -> Any:
-    """The array that an object returns from `__jax_array__`; any other value unchanged."""
+    """The array that an object returns from `__jax_array__`, the number that a member of an enum or
+    another number of a class of its own is; any other value unchanged."""
     kind = type(x)
     if kind is Tracer or kind is binding.ArrayImpl or kind in SCALARS or kind is np.ndarray:
         return x
+    if is_number(x):
+        return plain_number(x)
     return held_array(x.__jax_array__()) if hasattr(x, "__jax_array__") else x
 
 

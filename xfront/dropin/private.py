@@ -77,6 +77,8 @@ _MEANING = {
     "_src.nn.initializers": "nn.initializers",
     "_src.numpy": "numpy",
     "_src.numpy.lax_numpy": "numpy",
+    "_src.numpy.ufunc_api": "numpy",
+    "_src.numpy.ufuncs": "numpy",
     "_src.numpy.util": "dropin.promotions",
     "_src.op_shardings": "sharding",
     "_src.partition_spec": "sharding",

@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from ..tree_errors import differences
-from ..tree_util import is_tree_node
+from ..tree_util import (
+    PyTreeDef,
+    default_registry,
+    flatten_one_level,
+    is_tree_node,
+    tree_structure,
+    tree_unflatten,
+)
+
+
+class _Entry(NamedTuple):
+    """How nodes of a class are taken apart and put together: `to_iter(node)` gives the children and
+    the aux data, `from_iter(aux, children)` a node."""
+
+    to_iter: Callable[[Any], tuple[Iterable[Any], Any]]
+    from_iter: Callable[[Any, Iterable[Any]], Any]
 
 
 class _Registry:
-    """A table that answers only `cls in registry`, whether a class is a node of trees."""
+    """A table that answers `cls in registry`, whether a class is a node of trees, and
+    `registry[cls]`."""
 
     def __contains__(self, cls: Any) -> bool:
         return isinstance(cls, type) and is_tree_node(cls)
+
+    def __getitem__(self, cls: Any) -> _Entry:
+        if cls not in self:
+            raise KeyError(cls)
+
+        def from_iter(aux: Any, children: Iterable[Any]) -> Any:
+            if cls is type(None):
+                return None
+            children = list(children)
+            return tree_unflatten(PyTreeDef.from_node_data_and_children(
+                default_registry, (cls, aux), [tree_structure(0) for _ in children]), children)
+
+        return _Entry(flatten_one_level, from_iter)
 
 
 _registry = _Registry()

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from itertools import islice
+from typing import Any
 
 from xfront_ir.locations import register_library
 
@@ -55,5 +57,27 @@ def user_context(traceback: None, *, name_stack: str | None = None) -> Iterator[
         state.scope = outer
 
 
-__all__ = ["register_exclusion", "user_context"]
+def summarize(source_info: Any, num_frames: int = 1) -> str:
+    """Where an operation was recorded: file, line, column from 0 and function.
+
+    Args:
+      source_info: `eqn.source_info`.
+      num_frames: at most so many callers, a line each; an op keeps one.
+    Raises: ValueError for fewer frames than one.
+
+    >>> (eqn,) = xfront.make_jaxpr(lambda x: jnp.sin(x))(1.0).eqns
+    >>> xfront.extend.source_info_util.summarize(eqn.source_info).endswith("(<lambda>)")
+    True
+    """
+    if num_frames < 1:
+        raise ValueError(f"summarize: num_frames must be at least 1, got {num_frames}")
+    place = source_info.location
+    if place is None or place.code is None:
+        return "unknown"
+    positions = next(islice(place.code.co_positions(), place.lasti // 2, None), (None,) * 4)
+    column = "" if positions[2] is None else f":{positions[2]}"
+    return f"{place.file}:{place.line}{column} ({place.function})"
+
+
+__all__ = ["register_exclusion", "summarize", "user_context"]
 __dir__ = _shown(globals())

@@ -52,7 +52,7 @@ from ..dtypes import (
 )
 from ..lax.shape import lying_as
 from ..tracebacks import shorten, warn
-from ..tracing.trace import emit, state
+from ..tracing.trace import emit, is_number, plain_number, state
 from ..tracing.tracer import Tracer
 from .ufuncs import traced
 
@@ -159,6 +159,8 @@ def _array(x: Any, dtype: Any, copy: bool) -> Any:
         return x
     if kind in SCALARS:
         return constant(x, dtype, kind is not bool and dtype is None)
+    if is_number(x):
+        return _array(plain_number(x), dtype, copy)
     if hasattr(x, "__jax_array__"):
         return _array(x.__jax_array__(), dtype, copy)
     if kind is list or kind is tuple or isinstance(x, (list, tuple)):

@@ -48,6 +48,17 @@ WEAK_KINDS = frozenset((int, float, complex))
 """Python numbers: their dtype gives way in promotion."""
 
 
+def is_number(x: Any) -> bool:
+    """Whether `x` is a number of Python, of a class derived from these too, such as an enum."""
+    return isinstance(x, (int, float, complex)) and not isinstance(x, (bool, np.generic))
+
+
+def plain_number(x: Any) -> Any:
+    """A number of Python in its own class: the member of an `IntEnum` as an int."""
+    kind: Any = int if isinstance(x, int) else float if isinstance(x, float) else complex
+    return kind(x)
+
+
 class State(threading.local):
     """What this thread is tracing: the stack of open traces, and the scope and place of new ops."""
 
@@ -81,15 +92,16 @@ class Recorder(Builder):
 class Trace:
     """One open trace: a builder, and the values that it captured from outside."""
 
-    __slots__ = ("axis", "builder", "captured", "closed", "constants", "evaluated", "following",
-                 "given", "has_refs", "inputs", "kind", "known", "level", "made_at", "of_rule",
-                 "reached", "sources", "staging", "thread")
+    __slots__ = ("axis", "builder", "captured", "closed", "constants", "evaluated", "firsts",
+                 "following", "given", "has_refs", "inputs", "kind", "known", "level", "made_at",
+                 "of_rule", "reached", "sources", "staging", "thread")
 
     def __init__(self, name: str, kind: str, *, staging: bool, level: int,
                  axis: tuple[Any, int] | None = None) -> None:
         self.builder = Recorder(name)
         self.kind, self.staging, self.level, self.axis = kind, staging, level, axis
         self.captured: dict[Any, Tracer] = {}
+        self.firsts: dict[Any, Any] = {}          # what was captured first of each value
         self.sources: list[Any] = []              # keeps captured values alive, in order
         self.constants: dict[Any, Value] = {}     # literals already made here
         self.inputs: list[Any] | None = None      # concrete arguments, where they are known
@@ -139,12 +151,16 @@ class Trace:
         else:
             key = id(source)
         found = self.captured.get(key)
+        if found is not None and self.firsts[key] is not source and _is_literal(source):
+            key = id(source)                     # equal numbers share a literal, but not tracers
+            found = self.captured.get(key)
         if found is None:
             ir_type, weak = type_of(source)
             found = Tracer(self, self.builder.param(ir_type, "", weak), weak)
             if ir_type.dtype.is_ref:
                 self.has_refs = True
             self.captured[key] = found
+            self.firsts[key] = source
             self.sources.append(source)
         return found
 
@@ -208,8 +224,14 @@ class Trace:
                 self.capture(source))
         array = binding.host_array(x)
         if array.nbytes <= MAX_LITERAL_BYTES:
-            return self.literal(array, array.shape, kind in WEAK_KINDS)
+            return self.literal(array, array.shape, kind in WEAK_KINDS or is_number(x))
         return self.capture(binding.put(array, copy=True))
+
+
+def _is_literal(source: Any) -> bool:
+    """Whether a tracer's value is a literal of its trace."""
+    return type(source) is Tracer and any(
+        [v is source.value for v in source.home.constants.values()])
 
 
 def used_as(ref: Ref) -> Any:
@@ -483,6 +505,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
             if staging and not outer_bit:
                 bit.set_local(False)
             trace.captured.clear()               # these tracers hold the trace: a cycle
+            trace.firsts.clear()
         finally:
             if collecting:
                 gc.enable()

@@ -46,6 +46,12 @@ import xfront
 assert core.ShapedArray is jax.core.ShapedArray is xfront.core.ShapedArray
 assert dtypes.canonicalize_dtype is xfront.dtypes.canonicalize_dtype
 assert tree_util.flatten_one_level is xfront.tree_util.flatten_one_level
+for tree in ([1, [2]], (1, 2), {"b": 1, "a": (2,)}, None, jax.tree_util.Partial(max, 3)):
+    entry = tree_util._registry[type(tree)]
+    children, aux = entry.to_iter(tree)
+    again = entry.from_iter(aux, children)
+    assert type(again) is type(tree) and xfront.tree.flatten(again) == xfront.tree.flatten(tree)
+assert int not in tree_util._registry
 assert isinstance(jnp.ones(2), jax._src.array.ArrayImpl)
 made = jax._src.sharding_impls.make_single_device_sharding(jax.devices()[0])
 assert made == jnp.ones(2).sharding
@@ -58,6 +64,8 @@ a, b = promote_dtypes_complex(jnp.ones(2, jnp.float16), 1)
 assert a.dtype == b.dtype == jnp.complex64 and not b.weak_type
 assert [x.weak_type for x in promote_dtypes_inexact(1, 2)] == [True, True]
 assert [str(x.dtype) for x in promote_dtypes(1, jnp.ones(2))] == ["float32"] * 2
+from jax._src.numpy.ufuncs import ufunc
+assert ufunc is jnp.ufunc and jax._src.numpy.ufunc_api.ufunc is ufunc
 from jax._src.public_test_util import check_close
 check_close({"a": jnp.ones(4)}, {"a": jnp.ones(4) + 3e-6})
 for other, error in ((jnp.ones(4) + 1e-4, AssertionError), ({"b": 1.0}, ValueError)):
@@ -181,6 +189,8 @@ import sys
 import jax.numpy as jnp
 if __name__ == "__main__":
     import subprocess
+    def annotated(x: int): pass
+    assert annotated.__annotations__ == {"x": int}      # not text, as a __future__ would make it
     print(float(jnp.sum(jnp.arange(4.0))), sys.argv[1:], __name__)
     child = "import jax.numpy, sys; print('xfront' in jax.numpy.__file__)"
     print(subprocess.run([sys.executable, "-c", child], capture_output=True, text=True).stdout)

@@ -88,6 +88,35 @@ def test_parts_of_a_program():
     core.check_jaxpr(jaxpr)
 
 
+def test_the_line_of_an_eqn_in_words():
+    from xfront.extend.source_info_util import summarize
+
+    (eqn,) = jax.make_jaxpr(lambda x: x + 1)(1.0).eqns
+    file, line, column, _ = summarize(eqn.source_info).replace(" ", ":").rsplit(":", 3)
+    with open(__file__) as text:
+        there = text.readlines()[int(line) - 1][int(column):]
+    assert file == __file__ and there.startswith("x + 1")
+    with pytest.raises(ValueError, match="num_frames"):
+        summarize(eqn.source_info, 0)
+
+
+def test_each_tracer_from_outside_is_a_constant_of_its_own() -> None:
+    counts = []
+
+    def outer(x):
+        a, b, c = jnp.zeros((2, 3)), jnp.zeros((2, 3)), x + 0.5       # a and b are one literal
+
+        def inner(y):
+            return (a + b) * c * (a - b) @ y + c
+
+        closed = jax.make_jaxpr(inner)(X[:3])
+        counts.append(len(closed.consts))
+        return eval_jaxpr(closed.jaxpr, closed.consts, X[:3])[0] + inner(X[:3])
+
+    made = jax.jit(outer)(0.5)
+    assert counts == [3] and made.tolist() == [2, 2]
+
+
 def test_literals_and_unread_results():
     closed = jax.make_jaxpr(lambda x: (x * 2.0 + jnp.zeros(3), lax.top_k(x, 2)[0], 1.5))(X)
     mul = closed.eqns[0]

@@ -1,5 +1,7 @@
 """Arrays from values, ranges and grids against NumPy; their dtypes and errors."""
 
+import enum
+
 import numpy as np
 import pytest
 
@@ -317,3 +319,24 @@ def test_numbers_in_rows_without_arrays_are_weak():
     assert traced.dtype == jnp.int8
     with pytest.raises(OverflowError):
         jnp.array([[1, 300], [small, 4]])
+
+
+class Level(enum.IntEnum):
+    LOW, HIGH = 1, 2
+
+
+class Metres(float):
+    pass
+
+
+def test_numbers_of_classes_of_their_own_are_numbers() -> None:
+    x = jnp.arange(3)
+    for n, plain in ((Level.HIGH, 2), (Metres(2.5), 2.5)):
+        for f in (lambda n: x * n, lambda n: jnp.where(x > 1, n, 0), lambda n: jnp.stack([n, n]),
+                  lambda n: xfront.jit(lambda a: jnp.where(a > 1, n, n))(x), jnp.asarray,
+                  lambda n: xfront.grad(lambda a: a * n)(1.0), lambda n: jnp.full(2, n),
+                  lambda n: xfront.vmap(lambda _: n)(x), lambda n: xfront.lax.cond(
+                      True, lambda: n, lambda: n), lambda n: xfront.jit(jnp.sin)(n)):
+            found, wanted = f(n), f(plain)
+            assert found.aval == wanted.aval and found.tolist() == wanted.tolist()
+    assert x[Level.HIGH] == 2 and jnp.asarray(np.float64(1.0)).weak_type is False
