@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .numpy_moving import row, rows
-from .row import REAL
+from .row import REAL, default_float
 
 TERMS = dict(domains=("usual",), scale="terms")
 ONE_TYPE = ("float32",)
@@ -47,7 +47,8 @@ ROWS = [
     row("kron", "f(a[2, 2], b[2, 3])", "f(a[3], b[2])", "f(a[2], b[2, 2])", "f(a[()], b[2])",
         domains=("usual",)),
     *rows("convolve correlate", "f(a[5], b[3])", "f(a[5], b[3], 'same')", "f(a[5], b[3], 'valid')",
-          "f(a[2], b[4], 'full')", "f(a[3], b[3], mode='same')", **TERMS),
+          "f(a[2], b[4], 'full')", "f(a[3], b[3], mode='same')", result=default_float,
+          **TERMS),
     row("diff", "f(a[6])", "f(a[3, 4], axis=0)", "f(a[6], n=2)", "f(a[3, 4], n=0)",
         "f(a[4], prepend=b[()])", "f(a[2, 3], append=b[2, 1])", "f(a[1])", "f(a[2, 0], axis=0)",
         **TERMS),
@@ -66,7 +67,8 @@ ROWS = [
         dtypes=("float32", "float64", "complex64", "complex128", "int32")),
     *rows("polyadd polysub", "f(a[4], b[2])", "f(a[2], b[4])", "f(a[3], b[3])", "f(a[()], b[2])",
           **TERMS),
-    row("polymul", "f(a[4], b[2])", "f(a[2], b[4])", "f(a[()], b[2])", **TERMS),
+    row("polymul", "f(a[4], b[2])", "f(a[2], b[4])", "f(a[()], b[2])", result=default_float,
+        **TERMS),
     row("polyder", "f(a[5])", "f(a[5], 2)", "f(a[3], 3)", domains=("usual",)),
     row("polyint", "f(a[4])", "f(a[4], 2)", "f(a[3], k=3)", domains=("usual",)),
     row("polydiv", "f(a[5], b[2])", "f(a[3], b[3])", domains=("usual", "nonzero"),

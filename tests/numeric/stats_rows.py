@@ -54,6 +54,8 @@ def _of(name: str) -> list[Row]:
             given, where = given.replace("i", "a"), ("share", *domains[1:])
         if kind == "entropy":
             given, where = "a", domains[1:]
+        if kind in ("logcdf", "logsf"):     # of what is below the normal numbers there is none
+            where = ["middle" if domain == "positive" else domain for domain in where]
         slopes = not (name == "beta" and "pdf" not in kind)     # by the parameters there are none
         calls = [_text(given, ("5", "5", "5")), _text(given, ("()", "()", "()")),
                  _text(given, ("2, 1", "3", "()"))]
