@@ -11,6 +11,7 @@ from .row import DTYPES, default_float
 ORDERED = tuple(d for d in DTYPES if "complex" not in d)
 SET = dict(domains=("ties",), jit=False, vmap=False, grad=False)
 
+
 def counted(dtype: str) -> str:
     return "int64 float64" if dtype == "float64" else "int32 float32"
 
