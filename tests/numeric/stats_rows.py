@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,12 @@ def _text(arguments: str, shapes: tuple[str, str, str], more: str = "") -> str:
     return f"f({arguments}{more})"
 
 
+def _taken(domains: Sequence[str]) -> Sequence[str]:
+    """Integers are no shares."""
+    dtypes: Sequence[str] = COMMON["dtypes"]
+    return [d for d in dtypes if d != "int32"] if "share" in domains else dtypes
+
+
 def _of(name: str) -> list[Row]:
     domains, arguments = TABLE[name]
     rows = []
@@ -65,7 +72,7 @@ def _of(name: str) -> list[Row]:
                                ", loc=0.25, scale=2"))
         rows.append(Row(f"scipy.stats.{name}.{kind}", calls, where,
                         reference=getattr(getattr(scipy.stats, name), kind), grad=slopes,
-                        **{**COMMON, "ulps": MADE_OF.get(name, 32.0)}))
+                        **{**COMMON, "ulps": MADE_OF.get(name, 32.0), "dtypes": _taken(where)}))
     return rows
 
 
