@@ -121,3 +121,18 @@ def test_python_numbers_reach_the_host_as_arrays_of_the_mode(capfd):
                                        np.float64(2)))()
     jax.effects_barrier()
     assert seen == [(np.int32, np.float32)] * 2
+
+
+def test_io_callbacks_have_no_derivative_outside_of_jit_either():
+    def through(x):
+        return io_callback(lambda v: v, SCALAR, x) * x
+
+    for wrong in (lambda: jax.grad(through)(2.0), lambda: jax.jit(jax.grad(through))(2.0),
+                  lambda: jax.jvp(through, (2.0,), (1.0,)), lambda: jax.jacfwd(through)(2.0),
+                  lambda: jax.grad(jax.grad(through))(2.0)):
+        with pytest.raises(ValueError, match="do not support JVP"):
+            wrong()
+    for right in (lambda x: x * io_callback(lambda: np.float32(3.0), SCALAR),
+                  lambda x: x * io_callback(lambda v: v, SCALAR, lax.stop_gradient(x) + 1.0),
+                  lambda x: x * io_callback(np.float32, SCALAR, 3.0)):
+        assert jax.grad(right)(2.0) == 3.0
