@@ -115,8 +115,9 @@ def source_text() -> str:
     """Names, sizes and times of the files that decide what a fingerprint compiles to."""
     here = os.path.dirname(os.path.abspath(__file__))
     ir = os.path.join(os.path.dirname(here), "xfront_ir")
-    return files_text([os.path.join(root, sub) for root in (here, ir)
-                       for sub in ("", "rules", "cpu", "gpu", "tpu", "ops", "passes")])
+    folders = [os.path.join(here, sub) for sub in ("", "forms", "rules", "cpu", "gpu", "tpu")]
+    folders += [os.path.join(ir, sub) for sub in ("", "ops", "reference_ops", "passes")]
+    return files_text(folders)
 
 
 def files_text(folders: Iterable[str]) -> str:

@@ -73,8 +73,8 @@ def build_module(function: Function, *, name: str | None = None, platform: str =
     mlir = mlir_context()
     name = symbol_text(name or function.name)
     collecting = gc.isenabled()
-    gc.disable()                    # lowering makes many objects and no cycles
     try:
+        gc.disable()                # lowering makes many objects and no cycles
         with mlir.context, mlir.unknown:
             return _Module(mlir, function, f"jit({name})", platform, extras or NOTHING).build(
                 f"jit_{name}", donated, partition or Partition())

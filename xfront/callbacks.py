@@ -26,6 +26,7 @@ from .tracing import concrete
 from .tracing.compiled import to_array
 from .tracing.following import varies
 from .tracing.host import slot_of
+from .tracing.perturbed import reaching
 from .tracing.trace import emit, state
 from .tracing.tracer import Tracer
 from .transforms.flat import kind_of, placed
@@ -141,7 +142,8 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
         return _checked(f"{kind}_callback", callback, made, out_tree, types, batches)
 
     operands = [leaves[i] for i in traced]
-    known = None if kind == "pure" else known_now(operands)
+    known = known_now(operands) if kind == "debug" or (
+        kind == "io" and not any(map(reaching, operands))) else None
     if known is not None:
         made = [to_array(np.asarray(x, t.dtype.numpy).reshape(t.shape))
                 for x, t in zip(host(*known), types, strict=True)]

@@ -13,7 +13,7 @@ import contextlib
 import enum
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .arrays import promotion
@@ -256,16 +256,33 @@ GUARD_LEVELS = (None, "allow", "log", "disallow", "log_explicit", "disallow_expl
 _OPTIONS: dict[str, Option] = {}
 
 
-def _environment(name: str, default: Any, parse: Parse) -> Any:
+def _environment(name: str, default: Any, parse: Parse,
+                 environment: Mapping[str, str] = os.environ) -> Any:
     bare = name.removeprefix("jax_").upper()
     for variable in (f"XFRONT_{bare}", f"JAX_{bare}"):
-        text = os.environ.get(variable)
+        text = environment.get(variable)
         if text is not None:
             try:
                 return parse(name, text)
             except (ValueError, NotImplementedError) as error:
                 raise type(error)(f"environment variable {variable}: {error}") from None
     return default
+
+
+_AT_START = {k: v for k, v in os.environ.items() if k.startswith(("XFRONT_", "JAX_"))}
+
+
+def follow_environment() -> None:
+    """Set the options whose environment variables have changed since this file was loaded.
+
+    A program sets them before it imports jax, and xfront is there already when it runs under
+    `python -m xfront`. An option that was set otherwise in between stays as it is.
+    """
+    for made in [*_OPTIONS.values()]:
+        start = _environment(made.name, made.default, made._parse, _AT_START)
+        wanted = _environment(made.name, made.default, made._parse)
+        if wanted != start and made.state.get_global() == start:
+            made.set(wanted)
 
 
 def _option(

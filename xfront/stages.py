@@ -27,8 +27,11 @@ from .arrays.dispatch import Program
 from .arrays.formats import Format, default_layout
 from .arrays.placement import Placement, Promised, commitment, placement_of
 from .arrays.refs import Ref
+from .devices import devices as devices_here
 from .on_demand import above
 from .on_demand import shown as _shown
+from .sharding.context import context_mesh, on_devices
+from .sharding.mesh import AbstractMesh
 from .signature import ArgInfo, Signature, signature_of
 from .structs import ShapeDtypeStruct, shape_struct, struct_kind
 from .tracebacks import front_door, front_door_of
@@ -325,7 +328,8 @@ class Traced(_Stage):
         Args:
           lowering_platforms: sequence with the name of one platform: `tpu`, `cuda`, `rocm` or
             `cpu`; None means the platform of the program's devices. A program for another platform
-            is text; `compile(topology=...)` compiles it for devices that are not here.
+            is text, and so is one whose arguments lie on an AbstractMesh;
+            `compile(topology=...)` compiles it for devices that are not here.
           passes: None applies the passes of the platform, which rewrite ops that its compiler has
             no rule for, and on CPU ops that run faster otherwise. With `()` the text is the plain
             StableHLO of all platforms; `compile` applies the passes in any case.
@@ -363,8 +367,10 @@ class Lowered(_Stage):
     def __init__(self, traced: Traced, platform: str | None = None, plain: bool = False) -> None:
         self._traced = traced
         flat = traced._flat
+        self._is_abstract = context_mesh() is None and any(
+            [is_abstract(x) for x in traced._leaves])
         self._place, self._committed = traced._jitted.placement(
-            flat, [promised(x) for x in traced._leaves], lambda: traced._tree)
+            flat, [promised(x, platform) for x in traced._leaves], lambda: traced._tree)
         n = len(flat.function.params) - len(flat.captures)
         function = captures_first(simplify(flat.function), n)
         self._whole = function
@@ -471,12 +477,17 @@ class Lowered(_Stage):
             compiles for the devices of the program.
         Raises: JaxRuntimeError where XLA does not know an option; NotImplementedError where the
           program was lowered for another platform than that of its devices; ValueError where the
-          topology is unknown or has fewer devices than the program; RuntimeError where the plugin
+          topology is unknown or has fewer devices than the program, or is None for arguments on an
+          abstract mesh; RuntimeError where the plugin
           of its platform is not installed; MissingRule where the platform has no rule for an
           operation.
         """
         place = self._place if topology is None else there(self._place, topology)
         home, wanted = platform_of(place.devices[0]), self._lowered.platform
+        if topology is None and self._is_abstract:
+            raise ValueError("compile: the program was lowered for an abstract mesh, which has no "
+                             "devices; give a topology, or lower it with the mesh in context, "
+                             "`with xfront.set_mesh(mesh)`")
         if topology is None and wanted != home:
             raise NotImplementedError(f"compile: the program was lowered for {wanted}, but its "
                                       f"devices belong to {home}; lower it for {home}")
@@ -499,10 +510,24 @@ def there(place: Any, topology: str) -> Any:
     return elsewhere(place, devices)
 
 
-def promised(x: Any) -> Any:
-    """A leaf of the arguments, array or struct, in the form that `placement` takes."""
+def is_abstract(x: Any) -> bool:
+    """Whether a leaf of the arguments is a struct on a mesh without devices."""
+    return isinstance(x, ShapeDtypeStruct) and type(getattr(x.sharding, "mesh", 0)) is AbstractMesh
+
+
+def promised(x: Any, platform: str | None = None) -> Any:
+    """A leaf of the arguments, array or struct, in the form that `placement` takes. Where a program
+    is lowered for a named platform, the devices of this process stand for those of a mesh that has
+    none. Raises: ValueError where there are fewer, or no platform is named."""
     sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
-    return as_operand(x) if sharding is None else Promised(x.aval, sharding)
+    if sharding is None:
+        return as_operand(x)
+    if is_abstract(x):
+        sharding = on_devices(
+            "lower", sharding, () if platform is None else devices_here(),
+            ", or name the platform, jit(f).trace(x).lower(lowering_platforms=('tpu',))"
+            if platform is None else "")
+    return Promised(x.aval, sharding)
 
 
 class Compiled(_Stage):

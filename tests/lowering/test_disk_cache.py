@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lowering
+import xfront_ir
 from lowering import compat, disk_cache
 from xfront_ir import dtypes, ops
 from xfront_ir.fingerprint import fingerprint
@@ -96,6 +98,15 @@ def test_the_key_holds_all_that_the_bytes_depend_on(monkeypatch) -> None:
         m.setattr(compat, "JAXLIB_VERSION", "0.0.0")
         others.append(disk_cache.key(b"f", ("jit", (1,))))
     assert len({base, *others}) == 1 + len(others)
+
+
+def test_the_sources_are_those_of_all_folders(monkeypatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(disk_cache, "files_text", lambda folders: seen.extend(folders) or "")
+    disk_cache.source_text()
+    roots = [Path(package.__file__).parent for package in (lowering, xfront_ir)]
+    assert {str(file.parent) for root in roots for file in root.rglob("*.py")} <= {
+        os.path.normpath(folder) for folder in seen}
 
 
 def test_options_name_and_donation_are_different_programs(sine, cache) -> None:

@@ -195,7 +195,7 @@ def _refuses(row: Row, text: str, dtype: str, taken: list[Taken]) -> str:
     given = [operand(row, *t, dtype) for t in taken]
     try:
         xfront.eval_shape(function(row, text, taken), *given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, NotImplementedError):
         return ""
     except Exception as error:
         return f"{type(error).__name__}: {error}"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from .numpy_moving import row, rows
-from .row import REAL
+from .numpy_reductions import kept
+from .row import DTYPES, REAL, default_float
 
 TERMS = dict(domains=("usual",), scale="terms")
 ONE_TYPE = ("float32",)
+NOT_BOOL = tuple(dtype for dtype in DTYPES if dtype != "bool")
+"""NumPy's sums of bools are True here, and their rounded values float16."""
 
 def _polydiv(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The remainder has the length of u: how many zeros it begins with is a matter of values."""
@@ -19,7 +22,7 @@ def _polydiv(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 ROWS = [
     row("dot", "f(a[()], b[3])", "f(a[4], b[4])", "f(a[3, 4], b[4, 2])", "f(a[3, 4], b[4])",
         "f(a[2, 3, 4], b[4])", "f(a[2, 3, 4], b[2, 4, 2])", "f(a[0], b[0])", "f(a[2, 0], b[0, 3])",
-        "f(a[3], 2)", **TERMS),
+        "f(a[3], 2)  # fc", **TERMS),
     row("matmul", "f(a[4], b[4])", "f(a[3, 4], b[4, 2])", "f(a[3, 4], b[4])", "f(a[4], b[4, 2])",
         "f(a[2, 3, 4], b[4, 2])", "f(a[2, 1, 3, 4], b[3, 4, 2])", "f(a[2, 0], b[0, 3])",
         "f(a[0, 2], b[2, 3])", **TERMS),
@@ -47,7 +50,8 @@ ROWS = [
     row("kron", "f(a[2, 2], b[2, 3])", "f(a[3], b[2])", "f(a[2], b[2, 2])", "f(a[()], b[2])",
         domains=("usual",)),
     *rows("convolve correlate", "f(a[5], b[3])", "f(a[5], b[3], 'same')", "f(a[5], b[3], 'valid')",
-          "f(a[2], b[4], 'full')", "f(a[3], b[3], mode='same')", **TERMS),
+          "f(a[2], b[4], 'full')", "f(a[3], b[3], mode='same')", result=default_float,
+          dtypes=NOT_BOOL, **TERMS),
     row("diff", "f(a[6])", "f(a[3, 4], axis=0)", "f(a[6], n=2)", "f(a[3, 4], n=0)",
         "f(a[4], prepend=b[()])", "f(a[2, 3], append=b[2, 1])", "f(a[1])", "f(a[2, 0], axis=0)",
         **TERMS),
@@ -55,9 +59,9 @@ ROWS = [
         **TERMS),
     row("gradient", "f(a[6])", "f(a[3, 4])", "f(a[3, 4], axis=1)", "f(a[5], 2)",
         "f(a[5], N.array([0.0, 1.0, 2.5, 3.0, 5.0]))", "f(a[3, 4], 0.5, 2, axis=(0, 1))",
-        domains=("usual",), scale="largest"),
+        domains=("usual",), scale="largest", beyond={"bool": "bools are numbers"}),
     row("trapezoid", "f(a[6])", "f(a[3, 4], axis=0)", "f(a[5], dx=0.5)", "f(a[5], b[5])",
-        "f(a[2, 4], N.array([0.0, 1.0, 2.5, 3.0]))", domains=("usual", "ordered"),
+        "f(a[2, 4], b[4])", domains=("usual", "ordered"),
         scale="largest"),
     row("unwrap", "f(a[6])", "f(a[2, 5])", "f(a[6], period=4)", "f(a[4, 2], axis=0)",
         domains=("usual",), scale="largest",
@@ -66,8 +70,10 @@ ROWS = [
         dtypes=("float32", "float64", "complex64", "complex128", "int32")),
     *rows("polyadd polysub", "f(a[4], b[2])", "f(a[2], b[4])", "f(a[3], b[3])", "f(a[()], b[2])",
           **TERMS),
-    row("polymul", "f(a[4], b[2])", "f(a[2], b[4])", "f(a[()], b[2])", **TERMS),
-    row("polyder", "f(a[5])", "f(a[5], 2)", "f(a[3], 3)", domains=("usual",)),
+    row("polymul", "f(a[4], b[2])", "f(a[2], b[4])", "f(a[()], b[2])", result=default_float,
+        domains=("nonzero",), scale="terms"),
+    row("polyder", "f(a[5])", "f(a[5], 2)", "f(a[3], 3)", domains=("usual",),
+        result=default_float),
     row("polyint", "f(a[4])", "f(a[4], 2)", "f(a[3], k=3)", domains=("usual",)),
     row("polydiv", "f(a[5], b[2])", "f(a[3], b[3])", domains=("usual", "nonzero"),
         scale="largest", backward=8, why="remainders are differences", reference=_polydiv,
@@ -81,7 +87,8 @@ ROWS = [
         dtypes=("float32", "float64"), grad=False,
         reference=lambda p: np.roots(np.asarray(p, np.float64)).astype(np.complex128),
         result=lambda d: {"float32": "complex64", "float64": "complex128"}[d]),
-    row("vander", "f(a[4])", "f(a[3], 2)", "f(a[3], 4, increasing=True)", domains=("small",)),
+    row("vander", "f(a[4])", "f(a[3], 2)", "f(a[3], 4, increasing=True)", domains=("small",),
+        result=kept),
     *rows("bartlett blackman hamming hanning", "f(7)", "f(1)", "f(0)",
           dtypes=("float32", "float64"), vmap=False, scale="largest"),
     row("kaiser", "f(7, 2.0)", "f(6, 8.5)", "f(1, 3.0)", dtypes=("float32", "float64"), vmap=False,
@@ -92,12 +99,14 @@ ROWS = [
           vmap=False),
     row("eye", "f(3)", "f(2, 4, 1)", "f(3, k=-1, dtype='int8')", dtypes=("float32", "float64"),
         vmap=False),
-    row("identity", "f(3)", "f(2, 'complex64')", dtypes=("float32", "float64"), vmap=False),
+    row("identity", "f(3)", dtypes=("float32", "float64"), vmap=False),
+    row("identity", "f(2, 'complex64')", dtypes=ONE_TYPE, typed=True, vmap=False),
     row("tri", "f(3)", "f(2, 4, 1)", "f(3, k=-1, dtype='int8')", dtypes=("float32", "float64"),
         vmap=False),
     row("arange", "f(5)", "f(2, 9, 3)", "f(0.5, 3.0, 0.5)", "f(5, 0, -2)", "f(0)",
         "f(4, dtype='int8')", dtypes=("float32", "float64"), vmap=False),
-    row("linspace", "f(0, 1, 5)", "f(a[()], b[()], 4)", "f(a[3], b[3], 4)", "f(0, 9, 4, dtype=int)",
+    row("linspace", "f(0, 1, 5)", dtypes=("float32", "float64"), vmap=False, scale="largest"),
+    row("linspace", "f(a[()], b[()], 4)", "f(a[3], b[3], 4)", "f(0, 9, 4, dtype=int)",
         "f(a[2], b[2], 3, endpoint=False)", "f(a[()], b[()], 1)", "f(a[2], b[2], 3, axis=-1)",
         "f(a[()], b[()], 5, retstep=True)", domains=("usual",), scale="largest",
         dtypes=("float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int32")),
@@ -131,9 +140,9 @@ ROWS = [
         reference=lambda g, n, m: lambda x, y: g(x, y)),
     row("ldexp", "f(a[5], i[5])", "f(a[3], 2)", "f(a[2, 1], i[3])", dtypes=REAL),
     row("round", "f(a[5])", "f(a[5], 1)", "f(a[3, 4], 2)", "f(a[5], -1)", "f(a[()])",
-        backward=0, scale="value", domains=("usual",), grad=False),
+        domains=("usual",), grad=False, dtypes=NOT_BOOL),
     row("around", "f(a[5])", "f(a[5], 1)", "f(a[3, 4], decimals=2)", domains=("usual",),
-        grad=False),
+        grad=False, dtypes=NOT_BOOL),
     row("nan_to_num", "f(e[9], nan=2.0, posinf=1.0, neginf=0.0)",
         "f(e[9], posinf=5.0, neginf=-3.0)"),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .row import Row
+from .row import Row, default_float
 
 MATRIX = ("f(a[3, 4])", "f(a[3, 4], axis=0)", "f(a[2, 3, 4], axis=-1, keepdims=True)",
           "f(a[2, 3, 4], axis=(0, 2))")
@@ -56,11 +56,13 @@ ROWS = [
           "f(a[5], 0.375, method='lower')", "f(a[5], 0.375, method='higher')",
           "f(a[5], 0.375, method='nearest')", "f(a[5], 0.375, method='midpoint')",
           "f(a[6], 0.375, method='inverted_cdf')"), "usual", scale="largest",
-          beyond={"bool": "bools are numbers"}),
+          beyond={"bool": "bools are numbers"}, result=default_float,
+          why="as JAX's, whose results are floats"),
     *rows("percentile nanpercentile", ("f(a[7], 25)", "f(a[3, 4], 50.0)", "f(a[3, 4], 75, axis=0)",
           "f(a[5], N.array([0.0, 12.5, 100.0]))", "f(a[3, 4], 50, axis=1, keepdims=True)",
           "f(a[5], 37.5, method='lower')"), "usual", scale="largest",
-          beyond={"bool": "bools are numbers"}),
+          beyond={"bool": "bools are numbers"}, result=default_float,
+          why="as JAX's, whose results are floats"),
     *rows("cov", ("f(a[3, 5])", "f(a[6], b[6])", "f(a[5, 2], rowvar=False)",
           "f(a[3, 5], bias=True)", "f(a[3, 5], ddof=0)", "f(a[2, 4], "
           "fweights=N.array([1, 2, 1, 3]))"), "usual", scale="largest"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .numpy_moving import row, rows
+from .numpy_reductions import NO_ORDER
 from .row import DTYPES, default_float
 
 ORDERED = tuple(d for d in DTYPES if "complex" not in d)
 SET = dict(domains=("ties",), jit=False, vmap=False, grad=False)
-MASK = "N.array([[True, False], [True, True]])"
+
 
 def counted(dtype: str) -> str:
     return "int64 float64" if dtype == "float64" else "int32 float32"
@@ -27,22 +28,25 @@ ROWS = [
     row("lexsort", "f((a[6], b[6]))", "f((a[3, 4], b[3, 4]), axis=0)", "f((i[6], a[6]))",
         domains=("ties", "apart")),
     row("partition", "f(a[7], 3)[3]", "np.sort(f(a[7], 3)[:3])", "np.sort(f(a[7], 3)[4:])",
-        "f(a[3, 4], 1, axis=0)[1]", domains=("apart",)),
+        "f(a[3, 4], 1, axis=0)[1]", domains=("apart",), refused=NO_ORDER),
     row("argpartition", "np.take_along_axis(a[7], f(a[7], 3), -1)[3:4]",
-        "np.take_along_axis(a[3, 4], f(a[3, 4], 1, axis=0), 0)[1:2]", domains=("apart",)),
+        "np.take_along_axis(a[3, 4], f(a[3, 4], 1, axis=0), 0)[1:2]", domains=("apart",),
+        refused=NO_ORDER),
     row("searchsorted", "f(a[6], b[4])", "f(a[6], b[2, 3], side='right')", "f(a[6], a[6])",
         "f(a[6], a[6], side='right')", "f(a[6], b[4], method='sort')",
         "f(a[6], b[4], method='compare_all')", "f(a[6], b[()])", "f(a[0], b[2])",
         domains=("ordered", "any"), dtypes=ORDERED,
+        result=lambda dtype: "int32",
         reference=lambda a, v, side="left", method="": np.searchsorted(a, v, side)),
     row("digitize", "f(b[4], a[6])", "f(b[2, 2], a[6], right=True)", "f(b[3], a[6][::-1])",
-        domains=("ordered", "any"), dtypes=ORDERED),
+        domains=("ordered", "any"), dtypes=ORDERED, result=lambda dtype: "int32",
+        beyond={"bool": "bools are numbers"}),
     row("argwhere", "f(a[3, 4])", "f(a[6])", "f(a[2, 2, 2])", **SET),
     row("nonzero", "f(a[3, 4])", "f(a[6])", **SET), row("flatnonzero", "f(a[3, 4])", **SET),
     row("unique", "f(a[9])", "f(a[3, 4])", "f(a[9], return_index=True, return_inverse=True, "
         "return_counts=True)", "f(a[6, 2], axis=0)", "f(a[0])", **SET),
-    *rows("unique_all unique_counts unique_inverse unique_values", "f(a[9])", "f(a[3, 4])",
-          reference=None, **SET),
+    *rows("unique_all unique_counts unique_inverse", "f(a[9])", "f(a[3, 4])", **SET),
+    row("unique_values", "f(a[9])", "f(a[3, 4])", reference=np.unique, **SET),
     *rows("union1d intersect1d setdiff1d setxor1d", "f(a[7], b[5])", "f(a[2, 3], b[4])",
           "f(a[0], b[3])", **SET),
     row("intersect1d", "f(a[7], b[5], return_indices=True)", **SET),
@@ -52,7 +56,7 @@ ROWS = [
         reference=lambda x, weights=None, length=0: np.bincount(x, weights, length),
         domains=("usual",), scale="largest", dtypes=("float32", "float64", "int32", "int64")),
     row("histogram", "f(a[9], 4)", "f(a[3, 4], N.array([-2.0, 0.5, 3.0]))  # f",
-        "f(a[9], 5, range=(-2, 4))", "f(a[9], 4, density=True)", "f(a[9], 4, weights=b[9])",
+        "f(a[9], 5, range=(-2, 4))", "f(a[9], 4, density=True)", "f(a[9], 4, weights=b[9])  # uif",
         domains=("usual",), dtypes=ORDERED, scale="largest", grad=False, result=default_float,
         why="counts are floats, as JAX's"),
     row("histogram_bin_edges", "f(a[9], 4)", "f(a[9], 5, range=(-2, 4))", domains=("usual",),

@@ -104,7 +104,7 @@ ROWS = [
         scale="largest", dtypes=REALS),
     Row("ops.segment_sum", SEGMENTS, ("usual",), dtypes=NUMBERS, scale="terms",
         reference=_segments(np.add, lambda d: 0)),
-    Row("ops.segment_prod", SEGMENTS, ("nonzero",), dtypes=NUMBERS,
+    Row("ops.segment_prod", SEGMENTS, ("nonzero",), dtypes=NUMBERS, grad=False,
         reference=_segments(np.multiply, lambda d: 1)),
     Row("ops.segment_max", SEGMENTS, ("apart",), dtypes=ORDERED,
         reference=_segments(np.maximum, _least)),

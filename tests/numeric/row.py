@@ -113,7 +113,7 @@ def kind_of(dtype: Any) -> str:
 
 def default_float(dtype: str) -> str:
     """What integers become; floats stay."""
-    if kind_of(dtype) == "f":
+    if kind_of(dtype) in "fc":
         return dtype
     return "float64" if dtype in WIDE else "float32"
 
@@ -141,13 +141,14 @@ DOMAINS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]]
     "ties": lambda r, s: r.integers(-2, 3, s) * 0.5,
     "even": lambda r, s: r.integers(-6, 7, s) * 2.0,
     "powers": lambda r, s: r.integers(0, 4, s) * 1.0,
+    "middle": lambda r, s: r.uniform(0.5, 4.0, s),
     "exponents": lambda r, s: r.uniform(-1.5, 1.5, s),
 }
 """By name, where numbers lie; of complex numbers both parts."""
 _INTEGERS = {"any": (-9, 10), "usual": (-9, 10), "small": (-2, 3), "positive": (1, 9),
              "nonzero": (1, 9), "unit": (0, 2), "share": (0, 2), "above 1": (2, 9),
              "ties": (-2, 3), "even": (-9, 10), "powers": (0, 4),
-             "exponents": (0, 4)}
+             "exponents": (0, 4), "middle": (1, 5)}
 _EDGES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -2.5)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,12 @@ def _text(arguments: str, shapes: tuple[str, str, str], more: str = "") -> str:
     return f"f({arguments}{more})"
 
 
+def _taken(domains: Sequence[str]) -> Sequence[str]:
+    """Integers are no shares."""
+    dtypes: Sequence[str] = COMMON["dtypes"]
+    return [d for d in dtypes if d != "int32"] if "share" in domains else dtypes
+
+
 def _of(name: str) -> list[Row]:
     domains, arguments = TABLE[name]
     rows = []
@@ -54,6 +61,8 @@ def _of(name: str) -> list[Row]:
             given, where = given.replace("i", "a"), ("share", *domains[1:])
         if kind == "entropy":
             given, where = "a", domains[1:]
+        if kind in ("logcdf", "logsf"):     # of what is below the normal numbers there is none
+            where = ["middle" if domain == "positive" else domain for domain in where]
         slopes = not (name == "beta" and "pdf" not in kind)     # by the parameters there are none
         calls = [_text(given, ("5", "5", "5")), _text(given, ("()", "()", "()")),
                  _text(given, ("2, 1", "3", "()"))]
@@ -63,7 +72,7 @@ def _of(name: str) -> list[Row]:
                                ", loc=0.25, scale=2"))
         rows.append(Row(f"scipy.stats.{name}.{kind}", calls, where,
                         reference=getattr(getattr(scipy.stats, name), kind), grad=slopes,
-                        **{**COMMON, "ulps": MADE_OF.get(name, 32.0)}))
+                        **{**COMMON, "ulps": MADE_OF.get(name, 32.0), "dtypes": _taken(where)}))
     return rows
 
 

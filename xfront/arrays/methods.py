@@ -193,6 +193,12 @@ def _iter(x: ArrayImpl) -> Iterator[ArrayImpl]:
         raise TypeError("iteration over a 0-d array: it has no axes")
     if type(x._sharding) is not binding.SingleDeviceSharding or not (
             x.platform() == "cpu" or x.nbytes < 65536):
+        held = x.aval.axes
+        if held is not None and held.spec.ndim and held.spec.dims[0]:     # rows are whole
+            from ..devices import device_put  # with the first such array
+
+            lying: Any = x._sharding
+            x = device_put(x, lying.update(spec=type(lying.spec)(None, *lying.spec[1:])))
         return (x[i] for i in range(shape[0]))
     if binding.guarded:
         allow = binding.guards.TransferGuardLevel.ALLOW    # nobody asked for these transfers

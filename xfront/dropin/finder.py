@@ -22,6 +22,7 @@ import xfront
 
 from ..absent import AbsentModule, is_public_module, sentence
 from ..arrays import beside
+from ..config import follow_environment
 from ..on_demand import loaded_names, whole
 from ..tracing.tracer import Tracer
 from . import private, stand_ins
@@ -54,6 +55,7 @@ class _Jax(ModuleType):
 
 
 def _make_jax() -> ModuleType:
+    follow_environment()
     made = _Jax("jax", xfront.__doc__)
     for name, value in (
         (beside.MARKER, True), ("__version__", API_LEVEL), ("__path__", []),

@@ -117,7 +117,8 @@ def _exported(traced: Traced, platforms: tuple[str, ...] | None,
               disabled: tuple[DisabledSafetyCheck, ...]) -> Exported:
     flat, jitted, signature = traced._flat, traced._jitted, traced.signature
     name = traced.fun_name
-    place, _ = jitted.placement(flat, [promised(x) for x in traced._leaves],
+    place, _ = jitted.placement(flat, [promised(x, platforms[0] if platforms else None)
+                                       for x in traced._leaves],
                                 lambda: traced._tree)
     if len(place.devices) > 1 or meshes(flat.function):
         raise NotImplementedError(

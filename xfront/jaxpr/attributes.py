@@ -28,7 +28,10 @@ def attributes(primitive: Primitive, params: Mapping[str, Any]) -> dict[str, Any
     given = dict(params)
     regrouped = _REGROUPED.get(definition.name)
     if regrouped is not None:
-        given = regrouped(given)
+        try:
+            given = regrouped(given)
+        except KeyError as e:
+            raise TypeError(f"{primitive.name}.bind: missing params: {e.args[0]}") from None
     back = {v: k for k, v in PARAMETERS.get(definition.name, {}).items()}
     attrs: dict[str, Any] = {}
     for key, value in given.items():

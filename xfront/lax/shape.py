@@ -486,7 +486,9 @@ def full_like(x: ArrayLike | SupportsShape, fill_value: ArrayLike, dtype: DTypeL
         made = keys_of_word("full_like", fill_value, sizes("shape", shape), wanted)
     else:
         made = _full_like(shape, fill_value, wanted, weak and dtype is None)
-    place = place_like(x, made.shape)
+    if type(x) is Tracer:
+        return lying_as(made, x)
+    place = beside(x, made.shape)
     if place is None:
         return made
     from ..devices import device_put  # late: it builds on arrays
@@ -494,13 +496,16 @@ def full_like(x: ArrayLike | SupportsShape, fill_value: ArrayLike, dtype: DTypeL
     return device_put(made, place)
 
 
-def place_like(x: Any, shape: tuple[int, ...]) -> Any:
-    """Where an array of `shape` like `x` goes; None for the default device."""
+def lying_as(made: Any, x: Any) -> Any:
+    """`made`, divided along explicit axes as the traced value `x` is, where both have one shape;
+    itself where `x` is an array."""
     if type(x) is not Tracer:
-        return beside(x, shape)
+        return made
     t = x.value.type
-    divided = t.sharding is not None and t.sharding.mesh.names and not t.is_manual
-    return x.aval.sharding if divided and t.shape == tuple(shape) else None
+    if t.sharding is None or t.is_manual or not t.sharding.mesh.names or t.shape != made.shape:
+        return made
+    lifted = made if type(made) is Tracer else x.home.lift(made)
+    return emit(ops.reshard, lifted, sharding=t.sharding)
 
 
 def keys_of_word(name: str, word: Any, shape: tuple[int, ...], dtype: KeyDType) -> Any:

@@ -28,6 +28,7 @@ from ..arrays.annotations import (
     ShardingLike,
     SupportsShape,
 )
+from ..arrays.commitment import beside
 from ..arrays.dispatch import Front, eager
 from ..arrays.keys import KeyArray
 from ..arrays.operands import (
@@ -49,7 +50,7 @@ from ..dtypes import (
     requested_dtype,
     result_type,
 )
-from ..lax.shape import place_like
+from ..lax.shape import lying_as
 from ..tracebacks import shorten, warn
 from ..tracing.trace import emit, is_number, plain_number, state
 from ..tracing.tracer import Tracer
@@ -504,6 +505,11 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], A
     return (tuple(getattr(a, "shape", ())) if shape is None else sizes(name, shape)), own, weak
 
 
+def _lies(made: Any, a: Any, place: Any) -> Any:
+    """What is made like `a`, which lies as `a` does where no place was told."""
+    return made if place is not None else lying_as(made, a)
+
+
 def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
                device: DeviceLike = None, out_sharding: ShardingLike = None) -> Array:
     """Zeros of a's shape and dtype, or of those given. Source: `numpy.zeros_like`.
@@ -512,7 +518,8 @@ def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | 
     Array([0, 0, 0], dtype=int32)
     """
     made = _like("zeros_like", a, dtype, shape)
-    return filled(0, *made, place_of("zeros_like", device, out_sharding) or place_like(a, made[0]))
+    place = place_of("zeros_like", device, out_sharding)
+    return _lies(filled(0, *made, place or beside(a, made[0])), a, place)
 
 
 def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
@@ -523,7 +530,8 @@ def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | N
     Array([1, 1, 1], dtype=int32)
     """
     made = _like("ones_like", a, dtype, shape)
-    return filled(1, *made, place_of("ones_like", device, out_sharding) or place_like(a, made[0]))
+    place = place_of("ones_like", device, out_sharding)
+    return _lies(filled(1, *made, place or beside(a, made[0])), a, place)
 
 
 def empty_like(prototype: ArrayLike | SupportsShape, dtype: DTypeLike | None = None,
@@ -535,8 +543,8 @@ def empty_like(prototype: ArrayLike | SupportsShape, dtype: DTypeLike | None = N
     dtype('int32')
     """
     made = _like("empty_like", prototype, dtype, shape)
-    return filled(0, *made, place_of("empty_like", device, out_sharding)
-                  or place_like(prototype, made[0]))
+    place = place_of("empty_like", device, out_sharding)
+    return _lies(filled(0, *made, place or beside(prototype, made[0])), prototype, place)
 
 
 def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None,
@@ -549,16 +557,18 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     Array([7, 7, 7], dtype=int32)
     """
     shape, kind, weak = _like("full_like", a, dtype, shape)
-    place = place_of("full_like", device, out_sharding) or place_like(a, shape)
+    told = place_of("full_like", device, out_sharding)
+    place = told or beside(a, shape)
     if is_extended(kind) and type(fill_value) not in SCALARS:
         if getattr(fill_value, "dtype", None) != kind:
             raise TypeError(f"full_like: an array of {kind} is filled with a key, or with an "
                             f"integer for each word, got {fill_value!r}")
-        return _placed(broadcast_keys(fill_value, shape), place)
+        return _lies(_placed(broadcast_keys(fill_value, shape), place), a, told)
     strong = _is_strong_on(device)
     if type(fill_value) in SCALARS:
-        return filled(_number(fill_value, kind), shape, kind, weak and not strong, place)
-    made = _placed(_full(array_like("full_like", fill_value), shape, kind), place)
+        made = filled(_number(fill_value, kind), shape, kind, weak and not strong, place)
+        return _lies(made, a, told)
+    made = _lies(_placed(_full(array_like("full_like", fill_value), shape, kind), place), a, told)
     return _strong(made) if strong else made
 
 

@@ -219,9 +219,11 @@ def einsum(subscripts: str | ArrayLike, /, *operands: Any, out: None = None,
 
 
 def einsum_path(subscripts: str | ArrayLike, /, *operands: Any,
-                optimize: bool | str | Sequence[tuple[int, ...]] = "greedy"
+                optimize: bool | str | Sequence[tuple[int, ...]] = "auto"
                 ) -> tuple[list[tuple[int, ...]], Any]:
     """The order in which `einsum` would contract its operands, and opt_einsum's report.
+
+    `optimize` is that of `einsum`, "auto" by default.
 
     Source: `numpy.einsum_path`.
 

@@ -96,6 +96,8 @@ def isscalar(element: object) -> bool:
 
 
 def _kind(x: Any) -> str:
+    if isinstance(x, str):          # is text, and does not name a dtype
+        return "U"
     found = dtype_and_weakness(x)[0] if not isinstance(x, (list, tuple)) else np.asarray(x).dtype
     return "V" if is_extended(found) else found.kind
 

@@ -34,6 +34,7 @@ from ..arrays.operands import (
 )
 from ..dtypes import requested_dtype
 from ..errors import ConcretizationTypeError
+from ..tracing import concrete
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from .creation import asarray
@@ -361,7 +362,7 @@ def choose(a: ArrayLike, choices: Array | Sequence[ArrayLike], out: None = None,
 
 def known_values(name: str, x: Any, hint: str) -> np.ndarray:
     """The values of an array. Raises: ConcretizationTypeError where they are not known."""
-    if type(x) is Tracer and x.home.inputs is None:
+    if type(x) is Tracer and concrete.known(x) is None:
         raise ConcretizationTypeError(x, f"{name} needs to know the values of its argument: "
                                          f"{hint}.")
     if isinstance(x, binding.ArrayImpl):
@@ -401,6 +402,8 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | No
         raise ValueError("nonzero is not defined for an array without axes; use "
                          "jnp.atleast_1d(x).nonzero()")
     if size is None:
+        if type(a) is Tracer and a.home.inputs is not None and a.value.type.dtype.is_inexact:
+            a = a != 0                           # known, and positions lose no derivative
         found = np.nonzero(known_values("nonzero", a, "pass `size` while tracing"))
         return tuple(asarray(i.astype(default_int().numpy), device=beside(a, i.shape))
                      for i in found)

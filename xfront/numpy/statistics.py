@@ -624,6 +624,8 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
         center = mean(x, 1, None, None, True)
         factor: Any = n - ddof
     else:
+        if w.value.type.dtype.is_integer:
+            w = cast(w, dtypes.real_of(x.value.type.dtype))
         weights, factor = _weight_factor(w, aweights, ddof)
         center = average(x, 1, weights, False, True)
     x = subtract(x, center)

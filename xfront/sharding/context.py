@@ -7,7 +7,10 @@ mesh belong.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from ..arrays import binding
 from ..tracebacks import front_door
@@ -115,8 +118,6 @@ def get_abstract_mesh() -> AbstractMesh:
 
 def empty_mesh() -> Mesh:
     """The mesh without axes."""
-    import numpy as np
-
     return Mesh(np.empty((), object), ())
 
 
@@ -136,20 +137,47 @@ def spec_mesh() -> Any:
     return found[2] or found[1]
 
 
+def on_devices(function: str, sharding: Any, spare: Sequence[Any] = (), advice: str = "") -> Any:
+    """A sharding on an abstract mesh as one on the devices of the mesh in context, in their order.
+
+    Args:
+      function: name of the function, for errors.
+      sharding: any sharding; others are given back as they are.
+      spare: devices that stand for those of the mesh where none is in context.
+      advice: what else to do about the error, for its text.
+    Raises: ValueError where no mesh of as many devices is in context, and there are fewer in
+      `spare`.
+    """
+    mesh = getattr(sharding, "mesh", None)
+    if type(mesh) is not AbstractMesh:
+        return sharding
+    found = context_mesh()
+    devices = found.devices if found is not None else np.array(spare[:mesh.size], object)
+    if devices.size != mesh.size:
+        few = f", of which this process has {len(spare)}" if spare else ""
+        raise ValueError(f"{function}: {sharding} has an abstract mesh, and so no devices; enter "
+                         f"`with xfront.set_mesh(mesh)` with a mesh of {mesh.size} devices{few}"
+                         f"{advice}")
+    own = Mesh(devices.reshape(mesh.axis_sizes), mesh.axis_names, axis_types=mesh.axis_types)
+    return NamedSharding(own, sharding.spec, memory_kind=sharding.memory_kind)
+
+
 def as_sharding(function: str, x: Any, what: str = "shardings") -> Any:
     """The sharding `x`, or the NamedSharding of a spec `x` on the mesh in context.
 
     Args:
       function, what: names of the function and of its argument, for errors.
       x: a Sharding or PartitionSpec.
-    Raises: RuntimeError for a spec without a mesh in context; TypeError for anything else.
+    Raises: for a spec without a mesh in context RuntimeError in `jit` and
+      `with_sharding_constraint`, and ValueError elsewhere; TypeError for anything else.
     """
     if isinstance(x, binding.Sharding):
         return x
     if isinstance(x, PartitionSpec):
         mesh = spec_mesh()
         if mesh is None:
-            raise RuntimeError(
+            old = function in ("jit", "with_sharding_constraint")
+            raise (RuntimeError if old else ValueError)(
                 f"{function} requires a non-empty mesh in context if you are passing "
                 f"`PartitionSpec`s to {what}. You can define a context mesh via "
                 "`xfront.set_mesh(mesh)`. Alternatively, provide `Sharding`s to "

@@ -20,8 +20,8 @@ from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 from .constraint import checked, resharded
-from .context import as_sharding, get_abstract_mesh, use_abstract_mesh
-from .mesh import AbstractMesh, AxisType, Mesh
+from .context import as_sharding, get_abstract_mesh, on_devices, use_abstract_mesh
+from .mesh import AxisType
 from .partition_spec import PartitionSpec, axes_of
 from .told import in_a_trace
 
@@ -67,28 +67,11 @@ def _refuse_types(sharding: Any) -> None:
             "program, or device_put outside")
 
 
-def _on_devices(sharding: Any) -> Any:
-    """A sharding on an abstract mesh as one on the devices of the mesh in context, in their order.
-
-    Raises: ValueError where no mesh of as many devices is in context.
-    """
-    mesh = getattr(sharding, "mesh", None)
-    if type(mesh) is not AbstractMesh:
-        return sharding
-    found = binding.mesh_state.value
-    devices = None if found is None or found[0] is None else found[0].devices
-    if devices is None or devices.size != mesh.size:
-        raise ValueError(f"reshard: {sharding} has an abstract mesh, and so no devices; enter "
-                         f"`with xfront.set_mesh(mesh)` with a mesh of {mesh.size} devices")
-    own = Mesh(devices.reshape(mesh.axis_sizes), mesh.axis_names, axis_types=mesh.axis_types)
-    return binding.NamedSharding(own, sharding.spec, memory_kind=sharding.memory_kind)
-
-
 def _resharded(x: Any, sharding: Any) -> Any:
     _refuse_types(sharding)
     if type(x) is not Tracer and state.current is None:
         if not binding.holds_terms(getattr(x, "sharding", None)):
-            return device_put(x, _on_devices(sharding))
+            return device_put(x, on_devices("reshard", sharding))
         return in_a_trace("reshard", lambda args, _: resharded(*args), (checked(x), sharding), {})
     if type(sharding) is not binding.SingleDeviceSharding:
         return resharded(x if type(x) is Tracer else checked(x), sharding)

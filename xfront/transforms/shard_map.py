@@ -15,6 +15,7 @@ from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
 from xfront_ir.errors import IRValueError
+from xfront_ir.fixed import Named
 from xfront_ir.ops.shard_map import part_type, whole_type
 from xfront_ir.passes.varying import varying
 from xfront_ir.sharding import MeshAxes, Spec, replicated
@@ -34,15 +35,8 @@ from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .flat import Flat, as_operand, kind_of, name_of, positional_names, trace_call
 
-
-class _Infer:
-    """The default of `in_specs`: specs are read off the types of the arguments."""
-
-    def __repr__(self) -> str:
-        return "Infer"
-
-
-Infer: Any = _Infer()
+Infer: Any = Named("Infer")
+"""The default of `in_specs`: specs are read off the types of the arguments."""
 
 
 @front_door

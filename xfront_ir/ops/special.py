@@ -50,7 +50,7 @@ def _slope_digamma(x: Term, y: Term) -> Term:
     """polygamma(1, x): by reflection below 0, where the series does not hold; 1/x for large x."""
     one, zero = x.like(1), x.like(0)
     below = x < zero
-    far = x.like(1e18 if x.dtype.bits == 64 else 1e9) < x
+    far = x.like({16: math.inf, 32: 1e9}.get(x.dtype.bits, 1e18)) < x
     inside = where(far, one, where(below, one - x, x))
     made = polygamma(one, inside)
     rest = x - floor(x + 0.5)

@@ -241,3 +241,28 @@ def test_nothing_of_it_is_loaded_by_the_import() -> None:
 def test_the_doctor_tells_what_there_is() -> None:
     said = output("-m", "xfront.doctor")
     assert "API of JAX 0.10.2" in said and "jaxlib: " in said and "devices: " in said
+
+
+_SETS_VARIABLES = """
+import os
+os.environ["JAX_ENABLE_X64"] = "1"
+os.environ["JAX_NUMPY_RANK_PROMOTION"] = "raise"
+os.environ["JAX_NUM_CPU_DEVICES"] = "3"
+os.environ["XLA_FLAGS"] = "--xla_cpu_enable_fast_math=false"
+import jax
+from jax import numpy as jnp
+print(jnp.ones(2).dtype, jax.config.jax_numpy_rank_promotion, jax.device_count())
+os.environ["JAX_ENABLE_X64"] = "0"
+import jax.random
+print(jnp.ones(2).dtype)
+"""
+
+
+def test_variables_that_a_program_sets_before_it_imports_jax() -> None:
+    assert output("-m", "xfront", "-c", _SETS_VARIABLES).splitlines() == [
+        "float64 raise 3", "float64"]
+    late = "import xfront\nxfront.config.update('jax_enable_x64', False)\n" + _SETS_VARIABLES
+    assert output("-m", "xfront", "-c", late).splitlines() == ["float64 raise 3", "float64"]
+    wrong = python("-m", "xfront", "-c",
+                   "import os; os.environ['JAX_ENABLE_X64'] = 'maybe'; import jax")
+    assert "environment variable JAX_ENABLE_X64" in wrong.stderr

@@ -199,6 +199,8 @@ def test_bind():
     for error, message, call in (
             (TypeError, "takes axes", lambda: lax.reduce_sum_p.bind(X, axes=(0,), nonsense=3)),
             (TypeError, "missing params: axes", lambda: lax.reduce_sum_p.bind(X)),
+            (TypeError, "missing params: dimension_numbers", lambda: lax.dot_general_p.bind(X, X)),
+            (TypeError, "missing params: padding_config", lambda: lax.pad_p.bind(X, 1.0)),
             (NotImplementedError, "no operation is recorded", lambda: lax.after_all_p.bind())):
         with pytest.raises(error, match=message):
             call()

@@ -1,5 +1,6 @@
 """Elementwise functions of lax: values, derivatives, and what they refuse."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 import scipy.special
@@ -134,6 +135,15 @@ def test_accuracy_is_checked():
         lax.sin(X, accuracy=lax.Tolerance(atol=-1.0))
     with pytest.raises(TypeError, match="accuracy"):
         lax.sin(X, accuracy=3)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_the_derivative_of_digamma_of_narrow_floats(dtype):
+    """Where the argument counts as large is no number of f16."""
+    x = np.array([0.5, 2.5, 300.0], np.dtype(getattr(ml_dtypes, dtype, dtype)))
+    got = xfront.vmap(xfront.grad(lax.digamma))(x)
+    np.testing.assert_allclose(np.asarray(got).astype(float), scipy.special.polygamma(1, x.astype(
+        float)), rtol=2.0 ** {"float16": -8, "bfloat16": -6, "float32": -18}[dtype])
 
 
 def test_numbers_beside_tracers():

@@ -72,6 +72,9 @@ def test_einsum() -> None:
     for optimize in (False, True, "greedy", [(0, 1), (0, 1)]):
         agree("three", jnp.einsum("ij,jk,k->i", A, B, B[0], optimize=optimize), A @ B @ B[0])
     assert jnp.einsum_path("ij,jk,k->i", A, B, B[0])[0] == [(1, 2), (0, 1)]
+    chain = [np.ones(shape) for shape in ((2, 3), (3, 4), (4, 5))]
+    assert jnp.einsum_path("ij,jk,kl->il", *chain)[0] == [(0, 1), (0, 1)]
+    assert jnp.einsum_path("ij,jk,kl->il", *chain, optimize="greedy")[0] == [(1, 2), (0, 1)]
 
 
 def test_einsum_by_a_product_of_the_callers_own() -> None:

@@ -220,6 +220,11 @@ def test_logarithms_of_doubles_are_right_to_a_few_units_everywhere():
         assert off.max() < 6 * 2.0 ** -53, (name, float(off.max() * 2.0 ** 53))
 
 
+def test_text_is_no_complex_number():
+    for text in ("a", "complex64", ""):
+        assert jnp.iscomplexobj(text) == np.iscomplexobj(text) and jnp.isrealobj(text)
+
+
 def test_whole_array_comparisons():
     x = np.array([1.0, np.nan], np.float32)
     assert not jnp.array_equal(x, x)

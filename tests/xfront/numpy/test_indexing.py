@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 import xfront
 import xfront.numpy as jnp
-from xfront.errors import NonConcreteBooleanIndexError
+from xfront.errors import ConcretizationTypeError, NonConcreteBooleanIndexError
 
 X = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
 MASK = X[:, :, 0] % 2 == 0
@@ -178,6 +178,19 @@ def test_select_and_choose():
     assert jnp.choose(which + 4, choices, mode="wrap").tolist() == [1, 4]
     with pytest.raises(ValueError):
         jnp.choose(which + 4, choices)
+
+
+def test_nonzero_of_a_value_that_is_differentiated():
+    def f(x):
+        (i,) = jnp.nonzero(x)
+        rows = jnp.argwhere(x)
+        return (x[i] ** 2).sum() + rows.sum() + jnp.flatnonzero(x)[0] + jnp.where(x)[0].sum()
+
+    x = jnp.array([0.0, 3.0, 0.0, 4.0])
+    assert f(x) == 25 + 4 + 1 + 4
+    assert xfront.grad(f)(x).tolist() == [0, 6, 0, 8]
+    with pytest.raises(ConcretizationTypeError, match="size"):
+        xfront.jit(xfront.grad(f))(x)
 
 
 def test_nonzero():

@@ -108,6 +108,15 @@ def test_weighted_quantiles_leave_nan_out(name, scale) -> None:
     assert np.isnan(np.asarray(plain)[:, [0, 2]]).all() and not np.isnan(plain[:, 1]).any()
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "complex64"])
+def test_a_covariance_weighted_by_counts_keeps_its_dtype(dtype: str) -> None:
+    x = jnp.asarray([[1, 2, 4], [3, 1, 1]], dtype)
+    made = jnp.cov(x, fweights=np.array([1, 2, 1]))
+    assert made.dtype == x.dtype
+    np.testing.assert_allclose(np.asarray(made).astype(complex), np.cov(
+        [[1, 2, 2, 4], [3, 1, 1, 1]]), rtol=4 * float(jnp.finfo(dtype).eps))
+
+
 def test_covariances_of_no_observations_are_nan() -> None:
     for shape in ((2, 0), (0,)):
         got = np.asarray(jnp.cov(np.zeros(shape, np.float32)))

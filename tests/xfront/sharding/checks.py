@@ -275,6 +275,35 @@ def check_stages() -> None:
     assert "all-reduce" in xfront.jit(jnp.sum).lower(a).compile().as_text()
 
 
+def check_lowering_for_a_mesh_without_devices() -> None:
+    """The text is that for a mesh of devices; to be compiled it needs some."""
+    def summed(a: Any) -> Any:
+        return xfront.shard_map(lambda a: lax.psum(a, "x"), mesh=abstract, in_specs=P("x", "y"),
+                                out_specs=P(None, "y"))(a * 2)
+
+    abstract = AbstractMesh((4, 2), ("x", "y"))
+    struct = xfront.ShapeDtypeStruct((8, 8), np.float32, sharding=NamedSharding(abstract, P("x")))
+    for platform in ("cpu", "tpu"):
+        lowered = xfront.jit(summed).trace(struct).lower(lowering_platforms=(platform,))
+        text = lowered.as_text()
+        assert "num_partitions = 8" in text and "manual_computation" in text
+        assert '[{"x"}, {}]' in text
+        raises(ValueError, ["abstract mesh, which has no devices"], lowered.compile)
+    raises(ValueError, ["has an abstract mesh", "lowering_platforms"],
+           lambda: xfront.jit(summed).lower(struct))
+    large = NamedSharding(AbstractMesh((16,), ("x",)), P("x"))
+    wide = xfront.ShapeDtypeStruct((16,), np.float32, sharding=large)
+    raises(ValueError, ["a mesh of 16 devices, of which this process has 8"],
+           lambda: xfront.jit(jnp.sin).trace(wide).lower(lowering_platforms=("tpu",)))
+    with xfront.set_mesh(mesh()):
+        made = xfront.jit(summed).lower(struct).compile()
+    np.testing.assert_array_equal(made(grid(8, 8)), summed_by_hand(grid(8, 8)))
+
+
+def summed_by_hand(a: np.ndarray) -> np.ndarray:
+    return (2 * a).reshape(4, 2, 8).sum(0)
+
+
 def check_one_device_is_a_mesh_too() -> None:
     one = NamedSharding(Mesh(xfront.devices()[2:3], ("x",)), P("x"))
     x = xfront.device_put(grid(4), one)
@@ -367,7 +396,10 @@ def check_reshard_and_axes_of_other_types() -> None:
     expect(xfront.jit(lambda a: xfront.reshard(a * 2, columns))(a), P(None, "x"), a * 2)
     raises(IndivisibleError, ["size is 6"], lambda: xfront.reshard(
         grid(6), NamedSharding(made, P("x"))))
-    raises(RuntimeError, ["mesh in context"], lambda: xfront.reshard(a, P("x")))
+    raises(ValueError, ["mesh in context"], lambda: xfront.reshard(a, P("x")))
+    for f in (lambda: xfront.device_put(a, P("x")), lambda: jnp.ones(8, out_sharding=P("x")),
+              lambda: jnp.einsum("ij,jk", a, a, out_sharding=P("x"))):
+        raises(ValueError, ["mesh in context"], f)
     for shape in ((4, 2), (2, 4)):               # an abstract mesh over the devices in context
         mesh = AbstractMesh(shape, ("x", "y"), (AxisType.Explicit,) * 2)
         abstract = NamedSharding(mesh, P("y"))

@@ -285,6 +285,26 @@ def check_windows_and_transforms_along_divided_dimensions() -> None:
                 np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
+def check_rows_of_a_divided_array() -> None:
+    """Iteration gathers the rows, once; the other dimensions stay divided."""
+    for spec, kind in ((("x",), "float32[4]"), ((("x", "y"),), "float32[4]"),
+                       (("x", "y"), "float32[4@y]")):
+        a = put((8, 4), *spec)
+        for row, value in zip(a, np.asarray(a), strict=True):
+            lies(row, kind, value)
+
+
+def check_arrays_that_are_made_like_a_divided_one() -> None:
+    a = put((8, 4), "x")
+    for like in (jnp.zeros_like, jnp.ones_like, lambda x: jnp.full_like(x, 3.0),
+                 lambda x: lax.full_like(x, 3.0)):
+        n = np.asarray(like(np.asarray(a)))
+        for f in (lambda f: f, xfront.jit):
+            with set_mesh(mesh()):                # the type is all that is read of the array
+                lies(f(like)(a), "float32[8@x,4]", n)
+            lies(f(xfront.grad(lambda a, like=like: (like(a) * a).sum()))(a), "float32[8@x,4]", n)
+
+
 def check_derivatives_that_are_zero_lie_as_what_they_are_of() -> None:
     """Zeros that no op made, of a value that nothing reads or of `stop_gradient`."""
     a, w = put((8, 4), "x"), put((4, 8), None, "y")

@@ -72,7 +72,8 @@ class Program:
         """A step of the program: from a part and the first argument to a part."""
         plain = [self.arithmetic, self.sums, self.extremum, self.gather, self.scatter,
                  self.exchange, self.permute, self.index, self.broadcast]
-        nested = [self.scan, self.cond, self.wrapped, self.batched, self.custom, self.pulled]
+        nested = [self.scan, self.cond, self.chosen, self.turned, self.wrapped, self.batched,
+                  self.custom, self.pulled]
         kinds = plain + nested if depth else plain
         return self.draw.choice(kinds)(depth)
 
@@ -152,6 +153,20 @@ class Program:
     def cond(self, depth: int) -> Step:
         first, second, which = self.step(depth - 1), self.step(0), self.draw.random() < 0.5
         return lambda v, w: lax.cond(jnp.asarray(which), first, second, v, w)
+
+    def chosen(self, depth: int) -> Step:
+        """A branch that each device chooses for itself, and so without exchanges."""
+        first, second, axes = self.arithmetic(0), self.arithmetic(0), self.axes()
+        if self.draw.random() < 0.5:
+            return lambda v, w: lax.cond(lax.axis_index(axes) % 2 == 0, first, second, v, w)
+        return lambda v, w: lax.cond(v.sum() > lax.axis_index(axes), first, second, v, w)
+
+    def turned(self, depth: int) -> Step:
+        """As many turns as each device chooses for itself."""
+        inner, axes = self.arithmetic(0), self.axes()
+        return lambda v, w: lax.while_loop(
+            lambda c: c[1] <= lax.axis_index(axes) % 3,
+            lambda c: (0.5 * inner(c[0], w) + 0.1 * v, c[1] + 1), (v, 0))[0]
 
     def wrapped(self, depth: int) -> Step:
         return self.draw.choice([xfront.jit, xfront.checkpoint])(self.step(depth - 1))

@@ -12,9 +12,14 @@ import pytest
 
 import xfront
 import xfront.numpy as jnp
+from lowering.module import build_module
+from xfront.arrays.binding import default_client
 from xfront.config import staging
 from xfront.tracing import collector
 from xfront.tracing.trace import state, trace_function
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.types import tensor
 
 
 class Interrupt:
@@ -80,3 +85,24 @@ def test_a_pause_of_the_collector_that_is_interrupted() -> None:
 
     for _ in interrupted(importing, collector.collector_paused.__wrapped__.__code__):  # type: ignore[attr-defined]
         assert gc.isenabled()
+
+
+def test_a_lowering_that_is_interrupted() -> None:
+    b = Builder("f")
+    x = b.param(tensor((3,), dtypes.f32))
+    function = b.close([b.emit(ops.sin, x)])
+    count = 0
+    for _ in interrupted(lambda: build_module(function), build_module.__code__):
+        count += 1
+        assert gc.isenabled(), count
+    assert count > 5
+
+
+def test_stand_ins_of_modules_that_are_interrupted() -> None:
+    names = ("jax", "jax._src", "jax._src.named_sharding")
+    before = [sys.modules.get(name) for name in names]
+    standing_in: Any = default_client._standing_in
+    next(interrupted(default_client.prime_specs, standing_in.__wrapped__.__code__))
+    assert [sys.modules.get(name) for name in names] == before
+    for _ in interrupted(default_client.prime_specs, default_client.prime_specs.__code__):
+        assert [sys.modules.get(name) for name in names] == before

@@ -134,3 +134,18 @@ def test_logs_and_formats_given_later(caplog, capsys):
         jax.debug.log("{y}", x=1)
     with pytest.raises(TypeError, match="values need a format"):
         jax.debug.print(None, 1)
+
+
+def test_io_callbacks_have_no_derivative_outside_of_jit_either():
+    def through(x):
+        return io_callback(lambda v: v, SCALAR, x) * x
+
+    for wrong in (lambda: jax.grad(through)(2.0), lambda: jax.jit(jax.grad(through))(2.0),
+                  lambda: jax.jvp(through, (2.0,), (1.0,)), lambda: jax.jacfwd(through)(2.0),
+                  lambda: jax.grad(jax.grad(through))(2.0)):
+        with pytest.raises(ValueError, match="do not support JVP"):
+            wrong()
+    for right in (lambda x: x * io_callback(lambda: np.float32(3.0), SCALAR),
+                  lambda x: x * io_callback(lambda v: v, SCALAR, lax.stop_gradient(x) + 1.0),
+                  lambda x: x * io_callback(np.float32, SCALAR, 3.0)):
+        assert jax.grad(right)(2.0) == 3.0

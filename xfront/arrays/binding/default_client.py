@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copyreg
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,6 @@ def prime(client: Any) -> None:
     with _prime_lock:
         if _primed:
             return
-        before = {name: sys.modules[name] for name in _JAX_NAMES if name in sys.modules}
         stubs = {name: types.ModuleType(name) for name in _JAX_NAMES}
         stubs["jax.core"].ShapedArray = AbstractArray  # type: ignore[attr-defined]
         stubs["jax._src.named_sharding"].check_pspec = check_pspec  # type: ignore[attr-defined]
@@ -42,8 +42,7 @@ def prime(client: Any) -> None:
         stubs["jax._src.sharding_impls"].make_single_device_sharding = (  # type: ignore[attr-defined]
             lambda device, memory_kind=None: single_device_sharding(device, memory_kind)
         )
-        sys.modules.update(stubs)
-        try:
+        with _standing_in(stubs):
             device = client.local_devices()[0]
             placed = single_device_sharding(device)
             one = np.zeros((), np.float32)
@@ -57,10 +56,6 @@ def prime(client: Any) -> None:
             if hasattr(cpp, "shard_args"):
                 reuse = [cpp.ArrayCopySemantics.REUSE_INPUT]
                 cpp.shard_args([placed], [None], reuse, [one], None)
-        finally:
-            for name in _JAX_NAMES:
-                del sys.modules[name]
-            sys.modules.update(before)
         _primed.add(id(client))
 
 
@@ -69,18 +64,26 @@ def prime_specs() -> None:
     before there is a client."""
     with _prime_lock:
         names = ("jax", "jax._src", "jax._src.named_sharding")
-        before = {name: sys.modules[name] for name in names if name in sys.modules}
         stubs = {name: types.ModuleType(name) for name in names}
         stubs["jax._src.named_sharding"].check_pspec = (  # type: ignore[attr-defined]
             lambda mesh, spec: _check_pspec[0](mesh, spec)
         )
-        sys.modules.update(stubs)
-        try:
+        with _standing_in(stubs):
             _fill_spec_slot(None)
-        finally:
-            for name in names:
-                del sys.modules[name]
-            sys.modules.update(before)
+
+
+@contextlib.contextmanager
+def _standing_in(stubs: dict[str, types.ModuleType]) -> Iterator[None]:
+    """Let C++ import `stubs` inside the block; afterwards the modules of those names are as they
+    were."""
+    before = {name: sys.modules[name] for name in stubs if name in sys.modules}
+    try:
+        sys.modules.update(stubs)
+        yield
+    finally:
+        for name in stubs:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)
 
 
 def _fill_spec_slot(devices: Any) -> None:
