@@ -332,7 +332,7 @@ CALLS: dict[str, Wrong] = {
     "vmap's result, a tree": Wrong(lambda: jax.vmap(lambda a: a, out_axes=(0, 0))(X), ValueError,
                                    ("`out_axes`", "a tuple", "a leaf")),
     "vmap's result": Wrong(lambda: jax.vmap(lambda a: a, out_axes=None)(X), ValueError,
-                           ("out_axes is None", "give it an axis")),
+                           ("axis spec None", "give it an axis")),
     "trees of other keys": Wrong(lambda: jax.tree.map(lambda a, b: a, {"a": 1, "b": 2}, {"a": 1}),
                                  ValueError, ("keys ['b'] are missing",)),
     "trees of other lengths": Wrong(lambda: jax.tree.map(lambda a, b: a, [1, 2], [1, 2, 3]),

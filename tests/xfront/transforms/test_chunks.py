@@ -64,7 +64,7 @@ def test_bad_chunks():
         jax.vmap(jnp.sin, chunk="2")
     with pytest.raises(ValueError, match="cannot be combined"):
         jax.vmap(jnp.sin, axis_name="i", chunk=2)
-    with pytest.raises(ValueError, match="out_axes is None"):
+    with pytest.raises(ValueError, match="got axis spec None but output was batched"):
         jax.vmap(jnp.sin, out_axes=None, chunk=2)(jnp.ones(5))
     with pytest.raises(ValueError, match="inconsistent sizes"):
         jax.vmap(jnp.add, chunk=2)(jnp.ones(5), jnp.ones(4))

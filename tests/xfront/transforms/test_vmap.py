@@ -35,7 +35,7 @@ def test_axes_of_results():
     made = jax.vmap(lambda x: {"a": x * M, "b": 1.0}, out_axes={"a": -2, "b": None})(X)
     assert made["a"].shape == (2, 3, 3) and made["b"].shape == ()
     np.testing.assert_array_equal(jax.vmap(lambda x: 3.0)(X), [3, 3, 3])
-    with pytest.raises(ValueError, match="out_axes is None"):
+    with pytest.raises(ValueError, match="got axis spec None but output was batched"):
         jax.vmap(lambda x: x, out_axes=None)(X)
 
 
