@@ -346,8 +346,8 @@ def _check_unbatched(fun: Any, flat: Flat, positions: list, axis: Any, out: tupl
             paths = tree_flatten_with_path(tree_unflatten(flat.out_tree, [0] * len(out)))[0]
             at = keystr(paths[k][0])
             raise ValueError(f"at vmap out_axes{at}, got axis spec None but output was batched on "
-                             f"axis {p}: result{at} of {placed(fun)} depends on the mapped axis; "
-                             "give it an axis in out_axes")
+                             f"axis {p}: result{at} of {placed(fun)} depends on the mapped axis, "
+                             "and out_axes is None for it; give it an axis in out_axes")
 
 
 def _refuse_axis(fun: Any, args: Any, kwargs: Any, k: int, axis: int, t: Any) -> None:
