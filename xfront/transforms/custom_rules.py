@@ -69,6 +69,11 @@ class _Open(threading.local):
 
 _OPEN = _Open()
 
+DEEPEST = 5
+"""How many rules of a function are traced inside one another, each while its op is recorded. One
+whose functions close over other values at each call would be traced without end; each is traced
+twice, and only a derivative of a higher order asks for the next."""
+
 
 class Rule:
     """The Deferred of a call of a custom function. A method of each role's name traces that role.
@@ -201,7 +206,12 @@ class Rule:
                 [trace.differentiates for trace in state.stack]) and any(
                 map(closes_over_value, python)):
             self.home = home
-        if live or self.home is not None:
+        if live and len(around) == DEEPEST:
+            self.refusal = RecursionError(
+                f"the rule of {self.name} calls {self.name} with functions that close over values "
+                f"of the rule, which gives derivatives up to order {DEEPEST}; pass these values as "
+                "arguments for higher ones")
+        elif live or self.home is not None:
             _OPEN.recorded[called] = self
             _OPEN.asked.append(self.owner)
             try:

@@ -11,6 +11,7 @@ import pytest
 
 import xfront as jax
 import xfront.numpy as jnp
+from xfront import lax
 from xfront.errors import ConcretizationTypeError, TracerArrayConversionError
 
 X = 1.5
@@ -132,3 +133,27 @@ def test_a_rule_that_calls_another_function_whose_rule_reads() -> None:
 
     with pytest.raises(REFUSED, match="would lose its derivative"):
         jax.grad(capturing)(3.0)
+
+
+def test_a_rule_calls_its_function_with_closures_over_its_own_values():
+    """Each such call has another rule: they are traced to some depth, and not without end."""
+    def run(f, a, start):
+        return lax.while_loop(lambda c: jnp.abs(c[0] - c[1]).max() > 1e-6,
+                              lambda c: (c[1], f(a, c[1])), (start, f(a, start)))[1]
+
+    fixed = jax.custom_vjp(run, nondiff_argnums=(0,))
+
+    def forward(f, a, start):
+        z = fixed(f, a, start)
+        return z, (a, z)
+
+    def backward(f, held, g):
+        a, z = held
+        w = fixed(lambda _, u: g + jax.vjp(lambda z: f(a, z), z)[1](u)[0], a, jnp.zeros_like(g))
+        return jax.vjp(lambda a: f(a, z), a)[1](w)[0], jnp.zeros_like(z)
+
+    fixed.defvjp(forward, backward)
+    total = lambda a: fixed(lambda a, z: jnp.tanh(a * z + 1), a, jnp.zeros(3)).sum()
+    np.testing.assert_allclose(jax.grad(total)(0.3), 0.77331, rtol=1e-3)
+    np.testing.assert_allclose(jax.jit(jax.grad(total))(0.3), 0.77331, rtol=1e-3)
+    np.testing.assert_allclose(jax.grad(jax.grad(total))(0.3), -0.85958, rtol=1e-3)
