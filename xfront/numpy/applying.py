@@ -203,7 +203,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike,
     Array([[4, 6]], dtype=int32)
     """
     x = array_like("apply_over_axes", a)
-    for axis in (axes,) if np.ndim(axes) == 0 else axes:
+    for axis in (axes,) if isinstance(axes, (int, np.integer)) else axes:
         made = func(x, axis)
         if made.ndim == x.ndim - 1:
             made = expand_dims(made, normalize_axis("apply_over_axes", axis, x.ndim))
