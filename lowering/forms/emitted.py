@@ -95,8 +95,13 @@ def _of_special(op: Op) -> Count:
     return 1 + (op.results[0].type.dtype.bits < 32) * (1 + len(op.operands)), 1
 
 
-def _many_if_double(op: Op) -> Count:
-    return (MANY, 0) if op.results[0].type.dtype is dtypes.f64 else (1, 1)
+def _in_doubles(op: Op) -> Count:
+    """XLA's op, but for f64 a formula."""
+    return (MANY if op.results[0].type.dtype is dtypes.f64 else 1), 1
+
+
+def _of_upper_half(op: Op) -> Count:
+    return (MANY if op.results[0].type.dtype.bits == 64 else 6), 1
 
 
 def _of_sign(op: Op) -> Count:
@@ -122,9 +127,9 @@ _MANY = frozenset((
     ops.threefry2x32, ops.bessel_i0e, ops.betainc, ops.igamma, ops.igammac, ops.igamma_grad_a,
     ops.random_gamma_grad, ops.gelu, ops.cholesky, ops.cosh, ops.sinh))
 _MANY_IF_COMPLEX = frozenset((
-    ops.abs, ops.acos, ops.acosh, ops.asin, ops.asinh, ops.atan, ops.atanh, ops.cos,
-    ops.exp, ops.exp2, ops.expm1, ops.log, ops.log1p, ops.max, ops.min, ops.sin, ops.sqrt,
-    ops.tan, ops.tanh))
+    ops.abs, ops.acos, ops.acosh, ops.asin, ops.asinh, ops.atan, ops.atanh, ops.cos, ops.exp,
+    ops.exp2, ops.expm1, ops.log, ops.log1p, ops.max, ops.min, ops.sin, ops.sqrt, ops.tan,
+    ops.tanh))
 
 _COUNTS: dict[object, Count | Callable[[Op], Count]] = {
     **dict.fromkeys(_REDUCTIONS, (2, 1)),
@@ -140,6 +145,6 @@ _COUNTS: dict[object, Count | Callable[[Op], Count]] = {
                      ops.householder_product, ops.ormqr, ops.tridiagonal), (5, 0)),
     ops.lu: (2, 0), ops.rng_bit_generator: (3, 1), ops.select_and_scatter_add: (2, 1),
     convert: _of_convert, ops.integer_pow: _of_power, ops.exp2: (2, 1), ops.conj: (4, 2),
-    ops.log1p: _many_if_double, ops.atanh: _many_if_double, ops.sign: _of_sign,
-    ops.square: _of_square, ops.select: _of_choice, ops.select_n: _of_choice,
+    ops.log1p: _in_doubles, ops.atanh: _in_doubles, ops.mulhi: _of_upper_half,
+    ops.sign: _of_sign, ops.square: _of_square, ops.select: _of_choice, ops.select_n: _of_choice,
     ops.gather: _of_gather}

@@ -5,17 +5,51 @@ from __future__ import annotations
 from typing import Any
 
 from lowering.context import RuleContext, rule, table
-from xfront_ir import ops
+from lowering.rules.expressions import Writer
+from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
+from xfront_ir.ops.formulas import Term, where
 
 table({
     ops.and_: "stablehlo.and", ops.or_: "stablehlo.or", ops.xor: "stablehlo.xor",
     ops.not_: "stablehlo.not", ops.shift_left: "stablehlo.shift_left",
     ops.shift_right_arithmetic: "stablehlo.shift_right_arithmetic",
     ops.shift_right_logical: "stablehlo.shift_right_logical", ops.popcnt: "stablehlo.popcnt",
-    ops.clz: "stablehlo.count_leading_zeros", ops.mulhi: "chlo.mulhi",
+    ops.clz: "stablehlo.count_leading_zeros",
     ops.nextafter: "chlo.next_after",
 })
+
+
+@rule(ops.mulhi)
+def _mulhi(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
+    """XLA's own is refused by its fusions on CPU. Narrower integers are multiplied in a wider type,
+    those of 64 bits by halves."""
+    type = op.results[0].type
+    dtype, writer = type.dtype, Writer(ctx)
+    p, q = writer.term(type, x), writer.term(type, y)
+    if dtype.bits == 64:
+        return writer.mlir(upper_half(p, q, dtype is dtypes.i64))
+    if dtype.is_unsigned:
+        wide, shift = (dtypes.u64 if dtype.bits == 32 else dtypes.u32), ops.shift_right_logical
+    else:
+        wide, shift = (dtypes.i64 if dtype.bits == 32 else dtypes.i32), ops.shift_right_arithmetic
+    return writer.mlir(shift(p.to(wide) * q.to(wide), dtype.bits).to(dtype))
+
+
+def upper_half(p: Term, q: Term, is_signed: bool) -> Term:
+    """Of a product of 64-bit integers, by halves, whose products and carries fit in 64 bits. The
+    bits of a negative number x are those of x + 2^64, so 2^64 times the other factor is
+    subtracted."""
+    def upper(v: Term) -> Term:
+        return ops.shift_right_logical(v, 32)
+
+    def lower(v: Term) -> Term:
+        return v & 0xFFFFFFFF
+
+    middle = upper(p) * lower(q) + upper(lower(p) * lower(q))
+    other = lower(p) * upper(q) + lower(middle)
+    product = upper(p) * upper(q) + upper(middle) + upper(other)
+    return product - where(p < 0, q, 0) - where(q < 0, p, 0) if is_signed else product
 
 
 @rule(ops.reduce_precision)

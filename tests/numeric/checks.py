@@ -177,6 +177,8 @@ def _sloped(row: Row, text: str, dtype: str, taken: list[Taken]) -> Iterator[Ent
         return xfront.jvp(of_moved, tuple([operands[k] for k in places]), tuple(along))[1]
 
     def judge_tangent(got: Any) -> Iterator[str]:
+        if size > slopes.most(dtype):
+            return
         near = (row.close or slopes.CLOSE[dtype]) * size + slopes.rounding(dtype)
         if not abs(float(got) - slope) <= near:
             yield f"along a direction {float(got):.7g}, wanted {slope:.7g}"

@@ -276,7 +276,7 @@ SHAPES = [
     *likes({"cumprod": _running(lambda x, axis: np.cumprod(x, axis, x.dtype))},
            ("f(a[7])", "f(a[3, 4], 1)", "f(a[3, 4], 0, reverse=True)"), NUMBERS, "nonzero"),
     *likes({"cummax": _running(np.maximum.accumulate), "cummin": _running(np.minimum.accumulate)},
-           ("f(a[7])", "f(a[3, 4], 1)", "f(a[3, 4], 0, reverse=True)"), ORDERED, "apart"),
+           ("f(a[7])", "f(a[3, 4], 1)", "f(a[3, 4], 0, reverse=True)"), ORDERED[1:], "apart"),
     *likes({"cumlogsumexp": _running(np.logaddexp.accumulate)},
            ("f(a[7])", "f(a[3, 4], 1)", "f(a[3, 4], 0, reverse=True)"), REAL, "usual",
            scale="largest"),
@@ -285,7 +285,7 @@ SHAPES = [
     row("sort_key_val", "f(a[6], b[6])", domains=("apart", "any"),
         reference=lambda x, y: (np.sort(x), np.take_along_axis(y, np.argsort(x), -1))),
     row("top_k", "f(a[7], 3)", "f(a[3, 4], 2)", domains=("apart",), reference=_top_k,
-        dtypes=ORDERED[1:], result=None),
+        dtypes=ORDERED[1:], result=lambda dtype: f"{dtype} int32"),
     *likes({"approx_max_k": _top_k, "approx_min_k": lambda x, k: (
         np.sort(x)[..., :k], np.argsort(x)[..., :k].astype(np.int32))}, ("f(a[7], 3)",),
         ("float32", "bfloat16"), "apart"),

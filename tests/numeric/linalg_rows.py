@@ -162,7 +162,7 @@ SCIPY = [
             "f(g(a[3, 3]), b[3], trans=2)",
             scope={"g": (__import__("xfront.scipy.linalg").scipy.linalg.lu_factor,
                          scipy.linalg.lu_factor)}),
-    slinalg("qr", "(lambda q, r: q @ r)(*f(a[4, 3]))", "np.abs(f(a[4, 3], mode='r')[0])",
+    slinalg("qr", "(lambda q, r: q @ r)(*f(a[4, 3]))", "np.abs(f(a[3, 3], mode='r')[0])",
             "(lambda q, r: q @ r)(*f(a[4, 3], mode='economic'))",
             "np.abs(f(a[4, 3], mode='economic', pivoting=True)[1])"),
     slinalg("qr_multiply", "np.abs(f(a[3, 3], b[2, 3])[0])",

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.integrate
 import scipy.ndimage
 
-from .row import DTYPES, FULL, INEXACT, REAL, Row
+from .row import DTYPES, FULL, REAL, Row
 
 REALS = ("float32", "float64")
 NUMBERS = tuple(d for d in DTYPES if d != "bool")
@@ -75,10 +75,9 @@ SEGMENTS = ("f(a[6], N.array([0, 0, 1, 1, 3, 3]), num_segments=4)",
             "f(a[4], i[4], num_segments=3)")
 ROWS = [
     signal("convolve", "f(a[5], b[3])", "f(a[5], b[3], 'same')", "f(a[5], b[3], 'valid')",
-           "f(a[3, 4], b[2, 2])", "f(a[5], b[3], method='fft')", dtypes=(*INEXACT, "int32", "int8"),
-           result=None),
+           "f(a[3, 4], b[2, 2])", "f(a[5], b[3], method='fft')", dtypes=FULL),
     signal("correlate", "f(a[5], b[3])", "f(a[5], b[3], 'same')", "f(a[5], b[3], 'valid')",
-           "f(a[3, 4], b[2, 2])", dtypes=(*INEXACT, "int32")),
+           "f(a[3, 4], b[2, 2])", dtypes=FULL),
     *[signal(name, "f(a[3, 4], b[2, 2])", "f(a[3, 4], b[2, 3], 'same')",
              "f(a[3, 4], b[2, 2], 'valid')", dtypes=FULL)
       for name in ("convolve2d", "correlate2d")],

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import mpmath
 import numpy as np
 import scipy.special as sp
 
 from tests.accuracy.page import RECORDED
 from tests.accuracy.values import function_of
 
-from .row import REAL, Row
+from .row import REAL, Row, default_float
 
 UNARY = ("f(a[()])", "f(a[0])", "f(a[7])", "f(a[2, 3])", "f(a[1, 2, 1, 3, 1, 2])")
 BINARY = ("f(a[()], b[()])", "f(a[0], b[1])", "f(a[7], b[7])", "f(a[2, 1], b[3])", "f(a[3], 2)",
@@ -42,6 +43,11 @@ def nn(name: str, *calls: str, **options: Any) -> Row:
 
 def _sigmoid(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
+
+
+def _bernoulli(n: int) -> np.ndarray:
+    """SciPy sums a series, to ten digits."""
+    return np.array([float(mpmath.bernoulli(k)) for k in range(n + 1)])
 
 
 def _softplus(x: Any) -> Any:
@@ -100,7 +106,8 @@ NN = [
     nn("hard_swish", *UNARY, reference=lambda x: x * np.clip(x + 3, 0, 6) / 6),
     nn("hard_tanh", *UNARY, reference=lambda x: np.clip(x, -1, 1)),
     nn("mish", *UNARY, reference=lambda x: x * np.tanh(_softplus(x))),
-    nn("squareplus", *UNARY, "f(a[5], 2)", reference=lambda x, b=4: (x + np.sqrt(x * x + b)) / 2,
+    nn("squareplus", *UNARY, "f(a[5], 2)", domains=("usual",),
+       reference=lambda x, b=4: (x + np.sqrt(x * x + b)) / 2,
        scale="largest"),
     nn("sparse_plus", *UNARY, reference=lambda x: np.where(x <= -1, 0, np.where(
         x >= 1, x, (x + 1) ** 2 / 4))),
@@ -129,7 +136,8 @@ NN = [
        scale="largest", reference=lambda x, axis=-1: sp.log_softmax(x, axis)),
     nn("logsumexp", "f(a[5])", "f(a[3, 4])", "f(a[3, 4], axis=0)", "f(a[3, 4], axis=(0, 1))",
        "f(a[3, 4], axis=1, keepdims=True)", "f(a[5], b=b[5])", domains=("usual", "positive"),
-       scale="largest", reference=sp.logsumexp),
+       scale="largest", reference=sp.logsumexp, floor=1.0,
+       why="a sum of the largest operand and a logarithm"),
     nn("logmeanexp", "f(a[5])", "f(a[3, 4], axis=0)", "f(a[3, 4], axis=1, keepdims=True)",
        domains=("usual",), scale="largest", backward=1,
        why="the logarithm of the count is taken off",
@@ -151,7 +159,8 @@ NN = [
 SPECIAL = [
     *special("erf erfc ndtr log_ndtr dawsn i0 i0e i1 i1e sici fresnel", UNARY, "usual"),
     *special("erfcx expit", UNARY, "usual"),
-    *special("gamma factorial", UNARY, "positive"),
+    *special("gamma", UNARY, "positive"),
+    *special("factorial", UNARY, "positive", result=default_float),
     *special("gammaln loggamma digamma", UNARY, "positive", floor=2.0, ulps=16.0),
     *special("gammasgn", UNARY, "any"),
     *special("exp1 expi spence entr", UNARY, "positive"),
@@ -162,7 +171,7 @@ SPECIAL = [
              ulps=16.0),
     *special("beta gammainc gammaincc kl_div rel_entr xlogy xlog1py boxcox boxcox1p poch",
              BINARY, "positive", "positive"),
-    *special("comb", BINARY[:-1], "above 1", "share"),
+    *special("comb", BINARY[:-1], "above 1", "share", ulps=measured("beta")),
     *special("owens_t", BINARY, "usual", "usual", backward=32),
     *special("betainc", ("f(a[5], b[5], c[5])", "f(a[2, 1], b[3], c[()])"),
              "positive", "positive", "share", backward=64, grad=False),
@@ -171,17 +180,18 @@ SPECIAL = [
              backward=32, grad=False),
     *special("polygamma", ("f(1, a[5])", "f(N.array([[0], [2]]), a[3])", "f(3, a[2, 2])"),
              "positive", backward=32),
-    *special("multigammaln", ("f(a[5], 1)", "f(a[5] + 2, 3)"), "above 1"),
+    *special("multigammaln", ("f(a[5], 1)", "f(a[5] + 2, 3)"), "above 1", floor=2.0),
     *special("expn", ("f(1, a[5])", "f(2, a[2, 3])", "f(0, a[3])", "f(5, a[5])"), "positive"),
     *special("hyp1f1", ("f(a[5], b[5], c[5])",), "positive", "positive", "small", backward=64),
     *special("hyp2f1", ("f(a[5], b[5], d[5], c[5])",), "positive", "share", "unit", "above 1",
              backward=256, dtypes=("float32", "float64")),
     *special("logsumexp", ("f(a[5])", "f(a[3, 4], axis=0)", "f(a[5], b=b[5], return_sign=True)",
                            "f(a[3, 4], axis=(0, 1), keepdims=True)", "f(a[0])"),
-             "usual", "nonzero", scale="largest"),
+             "usual", "nonzero", scale="largest", floor=1.0),
     *special("softmax log_softmax", ("f(a[5])", "f(a[3, 4], axis=0)", "f(a[3, 4], axis=(0, 1))"),
              "usual", scale="largest"),
-    *special("bernoulli", ("f(6)",), "usual", dtypes=("float32", "float64"), vmap=False),
+    *special("bernoulli", ("f(6)",), "usual", dtypes=("float32", "float64"), vmap=False,
+             reference=_bernoulli),
     *special("bessel_jn", ("f(a[5], v=3, n_iter=40)",), "small", dtypes=("float32", "float64"),
              reference=lambda z, v, n_iter: np.stack([sp.jv(k, np.asarray(z, float))
                                                       for k in range(v + 1)]), scale="largest"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from .row import Row
+from .row import Row, default_float
 from .special_rows import measured
 
 WHY = "as docs/accuracy.md says of the special functions that it is made of"
@@ -61,7 +61,9 @@ def _of(name: str) -> list[Row]:
             given, where = given.replace("i", "a"), ("share", *domains[1:])
         if kind == "entropy":
             given, where = "a", domains[1:]
-        if kind in ("logcdf", "logsf"):     # of what is below the normal numbers there is none
+        if kind in ("logcdf", "logsf") or name in ("gamma", "chi2"):
+            # logarithms are of numbers that may be below the normal ones, and what 1 - cdf
+            # leaves of a small share is rounded
             where = ["middle" if domain == "positive" else domain for domain in where]
         slopes = not (name == "beta" and "pdf" not in kind)     # by the parameters there are none
         calls = [_text(given, ("5", "5", "5")), _text(given, ("()", "()", "()")),
@@ -96,6 +98,7 @@ ROWS = [
         dtypes=("int32", "int8", "float32", "float64")),
     Row("scipy.stats.rankdata", ("f(a[7])", "f(a[3, 4], axis=1)", "f(a[7], 'min')",
         "f(a[7], method='dense')", "f(a[7], 'ordinal')", "f(a[7], 'max')"), ("ties",), grad=False,
+        result=default_float,
         dtypes=("int32", "int8", "float32", "float64")),
     Row("scipy.stats.sem", ("f(a[7])", "f(a[3, 4], axis=1)", "f(a[3, 4], axis=None, ddof=0)"),
         ("usual",), dtypes=("int32", "float32", "float64", "bfloat16"), scale="largest"),

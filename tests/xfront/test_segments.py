@@ -56,6 +56,14 @@ def test_values(how: str) -> None:
             np.testing.assert_array_equal(got, known)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "int32", "uint64"])
+def test_segments_of_integers_without_rows_have_the_ends_of_the_dtype(dtype: str) -> None:
+    with jax.enable_x64(dtype == "uint64"):
+        data, info = np.array([3, 1], dtype), np.iinfo(dtype)
+        made = [f(data, np.array([0, 0]), 2) for f in (jax.ops.segment_min, jax.ops.segment_max)]
+        assert [m.tolist() for m in made] == [[1, info.max], [3, info.min]]
+
+
 def test_number_of_segments_is_found() -> None:
     x = jnp.arange(8.0)
     assert jax.ops.segment_sum(x, IDS).shape == (8,)

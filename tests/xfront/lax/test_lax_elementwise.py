@@ -146,6 +146,20 @@ def test_the_derivative_of_digamma_of_narrow_floats(dtype):
         float)), rtol=2.0 ** {"float16": -8, "bfloat16": -6, "float32": -18}[dtype])
 
 
+def test_upper_halves_of_products_in_any_program():
+    """At the ends of each type, against Python's integers; beside a transposition, with which they
+    are fused."""
+    for dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
+        with xfront.enable_x64("64" in dtype):
+            info = np.iinfo(dtype)
+            ends = np.array([info.min, info.max, info.max - 1, 0, 1, 5, info.max // 3], dtype)
+            x, y = np.meshgrid(ends, ends)
+            want = np.array(x.astype(object) * y.astype(object) >> info.bits).astype(dtype)
+            np.testing.assert_array_equal(lax.mulhi(x, y), want)
+            made = xfront.jit(xfront.vmap(lax.mulhi, (-1, -1)))(x, y)
+            np.testing.assert_array_equal(made, want.T)
+
+
 def test_numbers_beside_tracers():
     """As beside arrays: of the dtype that they have by themselves, 0.0 and -0.0 apart."""
     x = np.float32([1.0, -2.0])

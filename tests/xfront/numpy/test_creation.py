@@ -58,6 +58,8 @@ def test_filled_arrays():
     assert jnp.ones((2, 1), bool).tolist() == [[True], [True]]
     assert jnp.full(2, 1).weak_type and not jnp.full(2, 1, float).weak_type
     assert jnp.full((2, 2), np.array([1, 2])).tolist() == [[1, 2], [1, 2]]
+    assert jnp.full(2, 2**32 - 1, "uint32").tolist() == [2**32 - 1] * 2
+    assert jnp.full_like(jnp.zeros(2, "uint32"), 2**32 - 1).tolist() == [2**32 - 1] * 2
     assert jnp.zeros_like(jnp.full(2, 1.0)).weak_type
     assert jnp.ones_like(np.arange(2), dtype=float, shape=(1,)).tolist() == [1.0]
     assert jnp.full_like(np.arange(2), 1.5).tolist() == [1, 1]

@@ -158,3 +158,11 @@ def test_tails_of_the_normal_distribution_keep_their_digits() -> None:
     np.testing.assert_array_equal(special.ndtr(edges), [0, 0, 1, 1, np.nan])
     np.testing.assert_array_equal(xfront.vmap(xfront.grad(special.ndtr))(edges),
                                   [0, 0, 0, 0, np.nan])
+
+
+@pytest.mark.parametrize("name", ["beta", "betaln", "poch"])
+def test_functions_of_two_take_f16(name):
+    """Thresholds inside are numbers of the dtype."""
+    a, b = np.array([1.5, 9.0], np.float16), np.array([2.0, 3.0], np.float16)
+    want = getattr(sp, name)(a.astype(float), b.astype(float))
+    np.testing.assert_allclose(np.asarray(getattr(special, name)(a, b)), want, rtol=2e-2)
