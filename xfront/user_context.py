@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 from .arrays.binding import make_state
@@ -54,7 +54,7 @@ class UserContext:
 
 
 @front_door
-def make_user_context(default_value: Any = None) -> UserContext:
+def make_user_context(default_value: Hashable = None) -> UserContext:
     """A context of the program's own, for what its functions read while they are traced.
 
     It lives as long as the process: make one for each purpose.

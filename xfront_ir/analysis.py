@@ -82,7 +82,10 @@ def has_effects(fn: Function) -> bool:
 
 def op_has_effects(op: Op) -> bool:
     """As `has_effects`, for one op with its bodies."""
-    return _own_effect(op) or (op.definition.has_bodies and any(map(has_effects, bodies_of(op))))
+    definition = op.definition
+    if definition.effects is not None and definition.has_effects(op.attrs):
+        return True
+    return definition.has_bodies and any(map(has_effects, bodies_of(op)))
 
 
 def axis_names(fn: Function) -> frozenset[str]:
@@ -118,13 +121,12 @@ def _own_meshes(fn: Function) -> frozenset[MeshAxes]:
     return frozenset([mesh for mesh in named if type(mesh) is MeshAxes and mesh.devices])
 
 
-def _own_effect(op: Op) -> bool:
-    definition = op.definition
-    return definition.effects is not None and definition.has_effects(op.attrs)
-
-
 def _own_effects(fn: Function) -> bool:
-    return any(map(_own_effect, fn.ops))
+    for op in fn.ops:
+        definition = op.definition
+        if definition.effects is not None and definition.has_effects(op.attrs):
+            return True
+    return False
 
 
 def _own_axes(fn: Function) -> frozenset[str]:
@@ -151,6 +153,12 @@ def derived(fn: Function, key: str, own: Callable[[Function], Any],
     memo_key = ("analysis", key)
     found = fn.memo.get(memo_key)
     if found is None:
+        for op in fn.ops:
+            if op.definition.has_bodies:
+                break
+        else:                                    # there is nothing to walk
+            found = fn.memo[memo_key] = join([own(fn)])
+            return found
         for f in functions(fn, bodies):
             if memo_key not in f.memo:
                 f.memo[memo_key] = join([own(f), *[b.memo[memo_key] for b in bodies(f)]])

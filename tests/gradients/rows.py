@@ -105,7 +105,7 @@ MASK = np.array([True, False, True, True])
 UNARY = {
     "numpy": "abs fabs arccos arccosh arcsin arcsinh arctan arctanh angle cbrt ceil conj cos cosh "
              "deg2rad exp exp2 expm1 fix floor frexp i0 imag log log10 log1p log2 modf nan_to_num "
-             "negative positive rad2deg real reciprocal rint round sign sin sinc sinh "
+             "negative positive rad2deg real reciprocal rint round sign sin sinh "
              "sqrt square tan tanh trunc",
     "nn": "celu elu gelu hard_sigmoid hard_silu hard_tanh leaky_relu log1mexp log_sigmoid mish "
           "identity relu relu6 selu sigmoid silu soft_sign softplus sparse_plus sparse_sigmoid "
@@ -188,6 +188,10 @@ def all_rows() -> list[Row]:
     add("special.expn", lambda x: special.expn(3, x), one)
     small = (one[0][np.abs(one[0]) < 1e4],)      # of whose angle a step beyond is a turn
     add("special.fresnel", special.fresnel, small)
+    near, far = one[0][np.abs(one[0]) < 1e7], one[0][np.abs(one[0]) >= 1e7]
+    add("numpy.sinc", jnp.sinc, (near,))
+    add("numpy.sinc[second]", xfront.grad(jnp.sinc), (near,), rough=True, steps=True)
+    add("numpy.sinc[far]", jnp.sinc, (far,), steps=True)     # differences are of whole turns
     add("special.sici", special.sici, small)
     add("lax.polygamma", lambda x: lax.polygamma(jnp.ones_like(x), x), one)
     add("special.zeta", lambda x: special.zeta(2.5, x), one)

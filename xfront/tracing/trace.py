@@ -505,7 +505,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
             if staging and not outer_bit:
                 bit.set_local(False)
             trace.captured.clear()               # these tracers hold the trace: a cycle
-            trace.firsts.clear()
+            trace.firsts = {}
         finally:
             if collecting:
                 gc.enable()

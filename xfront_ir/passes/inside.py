@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..core import Function, bodies_of, remembered, stays
+from ..core import Function, bodies_of
 from ..regions import with_bodies
 
 Pass = Callable[[Function], Function]
@@ -16,12 +16,15 @@ def everywhere(change: Pass, name: str) -> Pass:
 
     Each Function is changed only once; `name` is the key of the result in its memo.
     """
-    def changed(fn: Function) -> Function:
-        return stays(change(fn.with_ops([        # passes are idempotent
-            with_bodies(op, [*map(apply, bodies_of(op))]) if op.definition.has_bodies else op
-            for op in fn.ops])), name)
-
     def apply(fn: Function) -> Function:
-        return remembered(fn, name, changed, fn)
+        found = fn.memo.get(name)
+        if found is None:
+            found = change(fn.with_ops([
+                with_bodies(op, [*map(apply, bodies_of(op))]) if op.definition.has_bodies else op
+                for op in fn.ops]))
+            fn.memo[name] = True if found is fn else found      # a memo never holds its Function
+            if found is not fn:
+                found.memo.setdefault(name, True)               # passes are idempotent
+        return fn if found is True else found
 
     return apply

@@ -233,7 +233,7 @@ def templates_of(run: Run, *operands: Any) -> int:
     ("median", lambda x, y: jnp.median(x, axis=0)), ("cov", lambda x, y: jnp.cov(x)),
     ("take", lambda x, y: jnp.take(x, jnp.argmax(y, 0), axis=0)),
     ("read", lambda x, y: x[jnp.argmax(y, 0)]), ("write", lambda x, y: x.at[0].set(y[0])),
-    ("linspace", lambda x, y: jnp.linspace(0.0, 1.0, 8)), ("split", lambda x, y: jnp.split(x, 2)),
+    ("linspace", lambda x, y: jnp.linspace(x[0], 1.0, 8)), ("split", lambda x, y: jnp.split(x, 2)),
     ("concatenate", lambda x, y: jnp.concatenate([x, y])),
     ("softmax", lambda x, y: jax.nn.softmax(x)),
 ])
