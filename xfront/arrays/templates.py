@@ -20,7 +20,7 @@ from __future__ import annotations
 import enum
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from struct import pack
 from typing import Any
@@ -243,7 +243,8 @@ class Templates:
         finally:
             state.current, state.place = around, None
             making.end()
-        self.enter(key, making.template(result) or False)
+        if not making.reads_argument():
+            self.enter(key, making.template(result) or False)
         return result
 
     def enter(self, key: Any, found: Template | bool) -> None:
@@ -282,11 +283,18 @@ class _Making:
         """Leave the trace as it was."""
         self.target.constants = self.constants.held
 
+    def reads_argument(self) -> bool:
+        """Whether an argument is a literal that the body asked for too. Then it is open which of the
+        two its ops read, and a later call has to tell."""
+        read = self.constants.read
+        return any([x.value in read for x in self.given])
+
     def template(self, result: Any) -> Template | None:
         """The template of the body that ran meanwhile and returned `result`; None where what it
         recorded may depend on more than the key."""
         builder, held = self.target.builder, self.constants.held
         if (state.asked != self.asked or warned.count != self.warned or state.told
+                or self.constants.listed
                 or self.target.closed or len(builder.params) != self.n_params
                 or numpy_rank_promotion.value != "allow"
                 or promotion.mode_state.value != "standard"):
@@ -380,12 +388,13 @@ class Followed:
     """Stands for the constants of a trace while a body runs. It notes which of the earlier
     constants the body reads, and before which op."""
 
-    __slots__ = ("builder", "held", "read")
+    __slots__ = ("builder", "held", "listed", "read")
 
     def __init__(self, target: Trace) -> None:
         self.builder: Builder = target.builder
         self.held = target.constants
         self.read: dict[Value, int] = {}
+        self.listed = False
 
     def get(self, key: Any) -> Value | None:
         """The literal with a key, or None."""
@@ -397,6 +406,11 @@ class Followed:
     def __setitem__(self, key: Any, value: Value) -> None:
         self.held[key] = value
         self.read.setdefault(value, -1)          # made by the body itself
+
+    def values(self) -> Iterable[Value]:
+        """All literals of the trace; what a body does with them depends on more than its key."""
+        self.listed = True
+        return self.held.values()
 
     def before(self, n_ops: int) -> dict[int, list[Op]] | None:
         """The ops of the earlier literals that the body read, under the number of the op before

@@ -128,6 +128,18 @@ def in_scope(run: Run) -> Run:
     return scoped
 
 
+def after_literals(run: Run) -> Run:
+    """Called with zeros and ones first, which the body may ask for too."""
+    def calls(*given: Any) -> Any:
+        for number in (0, 1):
+            for _ in range(2):
+                with contextlib.suppress(Exception):       # a row's operands may be keys or masks
+                    run(*[jnp.full(x.shape, number, x.dtype) for x in given])
+        return arrays_of(run(*given))
+
+    return calls
+
+
 def with_outer_values(run: Run) -> Run:
     """The last operand belongs to the outer trace, the others are mapped."""
     def outer(*given: Any) -> Any:
@@ -178,6 +190,7 @@ PLACES: dict[str, Callable[[Run, tuple], str]] = {
     "jit": within(lambda run: jax.jit(lambda *given: arrays_of(run(*given)))),
     "scan": within(in_scan),
     "outer values": within(with_outer_values),
+    "after literals": within(after_literals),
     "named axis": within(named),
     "shard_map": within(in_region(True)),
     "shard_map without vma": within(in_region(False)),
@@ -304,6 +317,34 @@ def test_statics_that_are_equal_in_python_differ() -> None:
         expected = text_of(program, (X,))
     for _ in range(3):
         assert text_of(program, (X,)) == expected
+
+
+def test_an_argument_that_is_a_literal_of_the_body_is_still_an_argument() -> None:
+    def program(x: Any) -> Any:
+        made = []
+        zero, one = jnp.zeros((), "float32"), jnp.ones((), "float32")
+        for operand in (zero, zero, x, one, x):
+            made += [jax.nn.relu(operand), jax.nn.elu(operand), jnp.nansum(operand),
+                     jnp.maximum(operand, 1.0), jnp.where(operand > 1, operand, 1.0)]
+        return made
+
+    with without_templates():
+        expected = text_of(program, (np.float32(0.25),))
+    templates.forget_templates()
+    for _ in range(3):
+        assert text_of(program, (np.float32(0.25),)) == expected
+
+
+def test_equal_literals_are_captured_while_a_template_is_made() -> None:
+    @jax.jit
+    def program(x: Any) -> Any:
+        zeros = jnp.zeros((2, 2))
+        made = [sylvester(zeros + 0, jnp.zeros((2, 2)), zeros) for _ in range(3)]
+        return x, [sylvester(zeros, jnp.zeros((2, 2)), zeros) for _ in range(3)], made
+
+    sylvester = jax.scipy.linalg.solve_sylvester
+    templates.forget_templates()
+    program(1.0)
 
 
 def test_results_are_the_callers_own() -> None:
