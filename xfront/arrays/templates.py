@@ -284,8 +284,8 @@ class _Making:
         self.target.constants = self.constants.held
 
     def reads_argument(self) -> bool:
-        """Whether an argument is a literal that the body asked for too. Then it is open which of the
-        two its ops read, and a later call has to tell."""
+        """Whether an argument is a literal that the body asked for too. It is open then which of
+        the two its ops read, and a later call has to tell."""
         read = self.constants.read
         return any([x.value in read for x in self.given])
 

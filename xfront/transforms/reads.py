@@ -2,8 +2,9 @@
 
 A trace may stand for later calls if all that Python read while it was made is still the same. Of
 functions that is decided by what they hold (cells, defaults) and by the globals that their code
-names, followed into the functions among these. Numbers, strings, arrays and what libraries define
-stay as they are; a list, an object or a module of the user may change, and then the answer is None.
+names, followed into the functions among these; in modules of libraries too, where a program may put
+what it likes. Numbers, strings, arrays and what libraries define stay as they are; a list, an object
+or a module of the user may change, and then the answer is None.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from ..on_demand import loaded_names
 
 _LIBRARIES = {"xfront", "jax", "numpy", "ml_dtypes", "math", "operator", "functools", "itertools",
               "builtins"}
-_FIXED = {type(None), bool, int, float, complex, str, bytes, np.dtype, type(...), slice, range,
+_FIXED = {type(None), bool, int, float, complex, str, bytes, np.dtype, type(...), range, CodeType,
           binding.ArrayImpl}
 _CHANGING = {"globals", "vars", "open", "input", "eval", "exec", "__import__"}
+_ABSENT: Any = object()
 
 
 @functools.lru_cache(maxsize=4096)
@@ -61,6 +63,8 @@ def reads(*start: Any) -> list[Any] | None:
             continue
         if kind is tuple:
             pending += x
+        elif kind is slice:
+            pending += x.start, x.stop, x.step
         elif kind is functools.partial and not x.__dict__:
             pending += [x.func, *x.args, *x.keywords, *x.keywords.values()]
         elif kind is FunctionType and not x.__dict__:
@@ -68,13 +72,15 @@ def reads(*start: Any) -> list[Any] | None:
             if held is None:
                 return None
             pending += held
+            for member in _members(held, _names_of(x.__code__)):
+                (found if _stays(member) else pending).append(member)
         else:
             return None
     return found
 
 
 def _held(fun: FunctionType) -> list[Any] | None:
-    """What a function holds, and the globals that it names."""
+    """The code of a function, what it holds, and the globals that it names."""
     names = _globals_of(fun.__code__)
     if names is None or not _CHANGING.isdisjoint(names):
         return None
@@ -86,13 +92,45 @@ def _held(fun: FunctionType) -> list[Any] | None:
     values = [around.get(n, getattr(builtins, n, absent)) for n in sorted(names)]
     if absent in values or (np in values and _draws(fun.__code__)):
         return None
-    return [*held, *(fun.__defaults__ or ()), *(fun.__kwdefaults__ or {}).values(), *values]
+    return [fun.__code__, *held, *(fun.__defaults__ or ()), *(fun.__kwdefaults__ or {}).values(),
+            *values]
+
+
+@functools.lru_cache(maxsize=4096)
+def _names_of(code: CodeType) -> frozenset[str]:
+    """All names in code, of attributes too, nested functions' included."""
+    return frozenset(code.co_names).union(
+        *[_names_of(inner) for inner in code.co_consts if type(inner) is CodeType])
+
+
+def _members(held: list[Any], names: frozenset[str]) -> list[Any]:
+    """What has one of these names in the modules among some objects and in modules in these, with
+    the module and the name; but not what a library has put there under its own name. A program may
+    have put something else there, as tests do."""
+    found: list[Any] = []
+    modules = [x for x in held if isinstance(x, ModuleType)]
+    for module in modules:                       # which grows meanwhile
+        around = loaded_names(module)
+        for name in names:
+            x = around.get(name, _ABSENT)
+            if isinstance(x, ModuleType) and x not in modules:
+                modules.append(x)
+            if x is not _ABSENT and not (getattr(x, "__name__", None) == name
+                                         and _is_of_library(x)):
+                found += module, name, x
+    return found
 
 
 def _draws(code: CodeType) -> bool:
     """Whether code names `random`, which may be NumPy's."""
     return "random" in code.co_names or any(
         [_draws(inner) for inner in code.co_consts if type(inner) is CodeType])
+
+
+def _stays(member: Any) -> bool:
+    """Whether a member of a library's module has come with a library."""
+    owner = member if type(member) is FunctionType else type(member)
+    return str(owner.__module__).partition(".")[0] in _LIBRARIES
 
 
 def _is_of_library(x: Any) -> bool:

@@ -95,11 +95,30 @@ def make(kind, box, model, module, extra):
         nonlocal cell, helper
         cell, helper = v, lambda x: x * v
         table["a"] = v
+        written.__code__ = [one, two, three][int(v) - 1].__code__
 
     def inner(x, default=[1.0]):
         return x * default[0]
 
+    def one(x):
+        return x
+
+    def two(x):
+        return x * 2.0
+
+    def three(x):
+        return x * 3.0
+
+    def written(x):
+        return x
+
+    part = slice(box)
     functions = {
+        "code": written, "helper's code": lambda x: written(x) + 1.0,
+        "slice": lambda x: x * part.stop[0], "math": lambda x: x * math.tau,
+        "function of numpy": lambda x: np.float32(np.square(1.0)) * x,
+        "function of xfront": lambda x: jnp.square(x),
+        "in a module": lambda x: x * jnp.sum(jnp.linalg.norm(x)),
         "cell": lambda x: x * cell, "global": lambda x: x * SCALE, "list": lambda x: x * box[0],
         "dict": lambda x: x * table["a"], "object": lambda x: x * model.scale,
         "method": model.__call__, "module": lambda x: x * module.scale,
@@ -120,7 +139,8 @@ def scaled(x):
 """
 KINDS = ("cell", "global", "list", "dict", "object", "method", "module", "helper", "nested",
          "global helper", "default", "partial", "tuple", "array", "imported", "by name",
-         "evaluated", "jitted", "grad", "drawn")
+         "evaluated", "jitted", "grad", "drawn", "code", "helper's code", "slice", "math",
+         "function of numpy", "function of xfront", "in a module")
 
 
 def checkpointed(fun):
@@ -154,12 +174,12 @@ def looped(fun):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("calls", [checkpointed, looped])
-def test_nothing_is_stale(kind, calls):
+def test_nothing_is_stale(kind, calls, monkeypatch):
     """Random changes of all that a function may read, between random calls of it."""
     random = np.random.default_rng(KINDS.index(kind))
     module: Any = types.ModuleType("state")
     space: dict[str, Any] = {"jnp": jnp, "np": np, "xfront": xfront, "functools": functools,
-                             "SCALE": 1.0, "__name__": "state"}
+                             "math": math, "SCALE": 1.0, "__name__": "state"}
     exec(CODE, space)
     sys.modules["state"] = module
     try:
@@ -178,6 +198,10 @@ def test_nothing_is_stale(kind, calls):
                 box[0] = default[0] = v
             elif change == 3:
                 model.scale = v
+                monkeypatch.setattr(math, "tau", v)
+                monkeypatch.setattr(np, "square", lambda x, v=v: x * v)
+                monkeypatch.setattr(jnp, "square", lambda x, v=v: x * v)
+                monkeypatch.setattr(jnp.linalg, "norm", [jnp.sin, jnp.cos, jnp.exp][int(v) - 1])
             x = jnp.full((int(random.integers(1, 3)),), random.uniform(0.5, 1.5), jnp.float32)
             for way in random.choice(len(ways), 2):
                 found, wanted = ways[way](x)
