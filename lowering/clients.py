@@ -12,7 +12,7 @@ import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from . import plugins
+from . import disk_cache, plugins
 
 if TYPE_CHECKING:
     from .processes import Processes
@@ -207,6 +207,7 @@ def _try(name: str) -> Any:
         from .allocation import keep_freed_memory  # few processes need it
 
         keep_freed_memory()
+    disk_cache.flags_were_read()
     try:
         made = (compat.cpu_client(_cpu_count(), _of_cpu["asynchronous"], _processes,
                                   **_between_processes)

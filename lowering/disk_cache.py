@@ -64,7 +64,7 @@ def max_bytes() -> int:
     if "max_bytes" in _settings:
         return int(_settings["max_bytes"])
     text = os.environ.get("XFRONT_CACHE_MAX_BYTES", "")
-    return int(text) if text.isdigit() else DEFAULT_MAX_BYTES
+    return int(text) if text.isdecimal() else DEFAULT_MAX_BYTES
 
 
 # --- keys ---------------------------------------------------------------------------------
@@ -81,13 +81,26 @@ def key(fingerprint: bytes, parts: Sequence[Any]) -> str:
 
 
 _environment: dict[str, bytes] = {}
+_flags: list[str] = []
+
+
+def flags_were_read() -> None:
+    """Keep the value that `XLA_FLAGS` has now: XLA reads it once, with its first client, and what
+    the variable is set to later changes no program."""
+    if not _flags:
+        _flags.append(os.environ.get("XLA_FLAGS", ""))
+
+
+def xla_flags() -> str:
+    """The flags under which XLA compiles in this process."""
+    return _flags[0] if _flags else os.environ.get("XLA_FLAGS", "")
 
 
 def environment_digest() -> bytes:
     """Digest of what all programs depend on: sources, jaxlib, CPU and its features, XLA's flags."""
     from . import compat  # imports jaxlib, which reading the settings does not need
 
-    flags = os.environ.get("XLA_FLAGS", "")
+    flags = xla_flags()
     found = _environment.get(flags)
     if found is None:
         digest = blake2b(digest_size=24)

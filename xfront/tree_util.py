@@ -285,13 +285,24 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
         None makes only other objects than nodes leaves.
     Returns: (leaves, structure), a list and a PyTreeDef; entries of dicts come in the order of
       their sorted keys.
-    Raises: ValueError where the keys of a dict cannot be sorted.
+    Raises: ValueError where the keys of a dict cannot be sorted; RecursionError where the tree is
+      nested too deeply, or is its own part.
     Source: `jax.tree_util.tree_flatten`.
 
     >>> tree_flatten({"b": [1, 2], "a": 3})
     ([3, 1, 2], PyTreeDef({'a': *, 'b': [*, *]}))
     """
-    return _flatten(tree, is_leaf)
+    try:
+        return _flatten(tree, is_leaf)
+    except SystemError as error:
+        raise _meant(error) from None
+
+
+def _meant(error: SystemError) -> BaseException:
+    """The RecursionError for which jaxlib gives a SystemError, as it may be near the end of the
+    stack; another error as it is."""
+    cause = error.__cause__
+    return cause if isinstance(cause, RecursionError) else error
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
@@ -309,7 +320,7 @@ def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     >>> tree_leaves({"b": [1, 2], "a": 3})
     [3, 1, 2]
     """
-    return _flatten(tree, is_leaf)[0]
+    return tree_flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
@@ -318,7 +329,7 @@ def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
     >>> tree_structure((1, [2, 3]))
     PyTreeDef((*, [*, *]))
     """
-    return _flatten(tree, is_leaf)[1]
+    return tree_flatten(tree, is_leaf)[1]
 
 
 def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
@@ -336,7 +347,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     {'a': 11, 'b': (22, 33)}
     """
     try:
-        leaves, structure = _flatten(tree, is_leaf)
+        leaves, structure = tree_flatten(tree, is_leaf)
         if not rest:
             return structure.unflatten(map(f, leaves))
         others = _alongside("tree_map", tree, structure, rest, is_leaf)
@@ -369,7 +380,7 @@ def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
     >>> tree_all({"a": True, "b": [1, 0]})
     False
     """
-    return all(_flatten(tree, is_leaf)[0])
+    return all(tree_flatten(tree, is_leaf)[0])
 
 
 @overload
@@ -396,7 +407,7 @@ def tree_reduce(
     >>> tree_reduce(lambda x, y: x + y, {"a": 1, "b": (2, 3)})
     6
     """
-    leaves = _flatten(tree, is_leaf)[0]
+    leaves = tree_flatten(tree, is_leaf)[0]
     if initializer is _ABSENT:
         return functools.reduce(function, leaves)
     return functools.reduce(function, leaves, initializer)
@@ -422,7 +433,7 @@ def tree_reduce_associative(
     >>> tree_reduce_associative(lambda x, y: x + y, [1, (2, 3)])
     6
     """
-    leaves = _flatten(tree, is_leaf)[0]
+    leaves = tree_flatten(tree, is_leaf)[0]
     if not leaves:
         if identity is _ABSENT:
             raise TypeError("tree_reduce_associative: the tree has no leaves, so identity must be "
@@ -457,7 +468,7 @@ def tree_transpose(
     >>> tree_transpose(outer, inner, [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
     {'a': [1, 3], 'b': [2, 4]}
     """
-    leaves, structure = _flatten(pytree_to_transpose)
+    leaves, structure = tree_flatten(pytree_to_transpose)
     inner: Any = inner_treedef
     if inner is None:
         subtrees = outer_treedef.flatten_up_to(pytree_to_transpose)
@@ -505,11 +516,11 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -
 
 
 def _repeated(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf, below: IsLeaf) -> list[Any]:
-    leaves, structure = _flatten(prefix_tree, is_leaf)
+    leaves, structure = tree_flatten(prefix_tree, is_leaf)
     [subtrees] = _alongside("tree_broadcast", prefix_tree, structure, [full_tree], is_leaf)
     flat: list[Any] = []
     for leaf, subtree in zip(leaves, subtrees, strict=True):
-        flat.extend([leaf] * _flatten(subtree, below)[1].num_leaves)
+        flat.extend([leaf] * tree_flatten(subtree, below)[1].num_leaves)
     return flat
 
 
@@ -533,7 +544,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
     """
     if is_leaf is None:
         return pytree.all_leaves(default_registry, iterable)
-    return all(treedef_is_strict_leaf(_flatten(item, is_leaf)[1]) for item in iterable)
+    return all(treedef_is_strict_leaf(tree_flatten(item, is_leaf)[1]) for item in iterable)
 
 
 # ---- structures
@@ -612,9 +623,11 @@ def tree_flatten_with_path(
     >>> [(keystr(path), leaf) for path, leaf in tree_flatten_with_path({"a": [1, 2]})[0]]
     [("['a'][0]", 1), ("['a'][1]", 2)]
     """
-    if is_leaf is None or is_leaf_takes_path:
-        return default_registry.flatten_with_path(tree, is_leaf)
-    return default_registry.flatten_with_path(tree, lambda path, node: is_leaf(node))
+    ends = is_leaf if is_leaf is None or is_leaf_takes_path else lambda path, node: is_leaf(node)
+    try:
+        return default_registry.flatten_with_path(tree, ends)
+    except SystemError as error:
+        raise _meant(error) from None
 
 
 def tree_leaves_with_path(

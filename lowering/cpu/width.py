@@ -7,7 +7,6 @@ arrays take half the time on those that compute 512 bits at once (Zen 5).
 
 from __future__ import annotations
 
-import os
 from functools import cache
 
 from lowering import disk_cache
@@ -23,7 +22,7 @@ ones take as long to start as to run."""
 def options(function: Function) -> tuple[tuple[str, int], ...]:
     """XLA's option for a program, bodies included; none where its default is as good, or where
     `XLA_FLAGS` says it."""
-    if not has_wide(disk_cache.cpu_text()) or OPTION in os.environ.get("XLA_FLAGS", ""):
+    if not has_wide(disk_cache.cpu_text()) or OPTION in disk_cache.xla_flags():
         return ()
     seen, left = {function}, [function]
     while left:

@@ -85,9 +85,10 @@ def test_the_key_holds_all_that_the_bytes_depend_on(monkeypatch) -> None:
     assert disk_cache.key(b"f", ("jit", (1,))) == base
     others = [disk_cache.key(b"g", ("jit", (1,))), disk_cache.key(b"f", ("jit", (True,))),
               disk_cache.key(b"f", ("jit",)), disk_cache.key(b"f", ("jit", (1,), ""))]
-    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true")
-    others.append(disk_cache.key(b"f", ("jit", (1,))))
-    monkeypatch.delenv("XLA_FLAGS")
+    with monkeypatch.context() as m:
+        m.setattr(disk_cache, "_flags", [])
+        m.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true")
+        others.append(disk_cache.key(b"f", ("jit", (1,))))
     for part in ("cpu_text", "source_text"):
         with monkeypatch.context() as m:
             m.setattr(disk_cache, "_environment", {})
@@ -98,6 +99,20 @@ def test_the_key_holds_all_that_the_bytes_depend_on(monkeypatch) -> None:
         m.setattr(compat, "JAXLIB_VERSION", "0.0.0")
         others.append(disk_cache.key(b"f", ("jit", (1,))))
     assert len({base, *others}) == 1 + len(others)
+
+
+def test_flags_that_come_too_late_for_xla_are_not_in_the_key(cache) -> None:
+    def digest(at_start: str, later: str) -> str:
+        program = ("import os, lowering\nfrom lowering import clients, disk_cache\n"
+                   "clients.default_client()\n"
+                   f"os.environ['XLA_FLAGS'] = {later!r}\n"
+                   "print(disk_cache.environment_digest().hex())")
+        return subprocess.run([sys.executable, "-c", program], check=True, text=True,
+                              stdout=subprocess.PIPE,
+                              env={**os.environ, "XLA_FLAGS": at_start}).stdout
+
+    fast = "--xla_cpu_enable_fast_math=true"
+    assert digest("", fast) == digest("", "") != digest(fast, fast)
 
 
 def test_the_sources_are_those_of_all_folders(monkeypatch) -> None:

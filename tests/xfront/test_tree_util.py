@@ -7,7 +7,9 @@ import copy
 import dataclasses
 import doctest
 import functools
+import inspect
 import pickle
+import sys
 from typing import Any
 
 import hypothesis
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+import xfront
 import xfront.numpy as jnp
 from xfront import tree
 from xfront import tree_util as tu
@@ -257,3 +260,30 @@ def test_a_prefix_with_none_stands_for_the_leaves_below_it() -> None:
     none = lambda x: x is None
     assert tu.broadcast_prefix((1, None), (2, (3, None)), none) == [1, None]
     assert tu.broadcast_prefix((1, 2), (None, 3), none) == [2]
+
+
+@pytest.mark.parametrize("take_apart", [
+    tu.tree_flatten, tu.tree_leaves, tu.tree_structure,
+    tu.tree_flatten_with_path, tu.tree_leaves_with_path,
+    lambda x: tu.tree_map(abs, x)])
+def test_a_tree_without_end_is_a_recursion_error(take_apart) -> None:
+    tree: list = []
+    tree.append(tree)
+    with pytest.raises(RecursionError):
+        take_apart(tree)
+
+
+def test_the_end_of_the_stack_is_a_recursion_error() -> None:
+    endless = xfront.checkpoint(lambda x: endless(x) + 1)
+
+    def deeper(n: int) -> None:
+        deeper(n - 1) if n else endless(1.0)
+
+    limit = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(len(inspect.stack(0)) + 120)
+        for n in range(40):
+            with pytest.raises(RecursionError):
+                deeper(n)
+    finally:
+        sys.setrecursionlimit(limit)

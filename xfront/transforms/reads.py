@@ -2,9 +2,9 @@
 
 A trace may stand for later calls if all that Python read while it was made is still the same. Of
 functions that is decided by what they hold (cells, defaults) and by the globals that their code
-names, followed into the functions among these; in modules of libraries too, where a program may put
-what it likes. Numbers, strings, arrays and what libraries define stay as they are; a list, an object
-or a module of the user may change, and then the answer is None.
+names, followed into the functions among these; in modules of libraries too, where a program may
+put what it likes. Numbers, strings, arrays and what libraries define stay as they are; a list, an
+object or a module of the user may change, and then the answer is None.
 """
 
 from __future__ import annotations
