@@ -415,6 +415,39 @@ def check_specs_of_shard_map_from_types() -> None:
         body, mesh=checks.mesh(), out_specs=P("x"))(x))
 
 
+def check_specs_of_shard_map_that_differ_from_types() -> None:
+    """Refused where all axes are explicit and the function's, resharded elsewhere."""
+    def double(a: Any) -> Any:
+        return a * 2
+
+    def mapped(mesh: Any, spec: P, **options: Any) -> Any:
+        return xfront.shard_map(double, mesh=mesh, in_specs=spec, out_specs=spec, **options)
+
+    value = np.asarray(put((8, 4)))
+    rows = mapped(mesh(), P("x"))
+    for x in (value, jnp.asarray(value), put((8, 4)), put((8, 4), "y"), put((8, 4), ("x", "y"))):
+        for f in (rows, xfront.jit(rows)):
+            raises(ValueError, ["does not match the specs", "reshard"], lambda f=f, x=x: f(x))
+    raises(ValueError, ["does not match the specs"],
+           lambda: mapped(mesh(), P(("x", "y")))(put((8, 4), ("y", "x"))))
+    raises(ValueError, ["does not match the specs"],
+           lambda: rows(xfront.random.split(xfront.random.key(0), 8)))
+
+    for spec, options, expected in ((P("y"), {"axis_names": {"y"}}, "float32[8@(y,x),4]"),
+                                    (P(None, "y"), {"axis_names": {"y"}}, "float32[8@x,4@y]"),
+                                    (P(), {"axis_names": {"x"}}, "float32[8,4]"),
+                                    (P(None, "x"), {"axis_names": {"x"}}, "float32[8,4@x]")):
+        f, x = mapped(mesh(), spec, **options), put((8, 4), "x")
+        lies(f(x), expected, 2 * value)
+        lies(xfront.grad(lambda x, f=f: (f(x) * x).sum())(x) if expected == "float32[8@x,4@y]" else
+             xfront.vjp(f, x)[1](f(x))[0], "float32[8@x,4]", 4 * value)
+    half = xfront.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit, AxisType.Auto))
+    x = xfront.device_put(value, NamedSharding(half, P("x")))
+    np.testing.assert_array_equal(mapped(half, P("y"))(x), 2 * value)
+    auto = mapped(checks.mesh(), P("x"))
+    np.testing.assert_array_equal(auto(put((8, 4), "y")), 2 * value)
+
+
 # --- at random ----------------------------------------------------------------------------
 
 def agree(seed: int) -> None:
