@@ -207,5 +207,16 @@ def of_explicit_axes(function: str, sharding: Any) -> Any:
     return sharding
 
 
+def with_entries(sharding: Any, ndim: int) -> Any:
+    """The sharding, whose spec has an entry for each of ndim dimensions, as types print it."""
+    if type(sharding) is not NamedSharding or len(sharding.spec) >= ndim:
+        return sharding
+    spec = sharding.spec
+    missing = [None] * (ndim - len(spec))
+    return NamedSharding(sharding.mesh, spec.update(partitions=[*spec.partitions, *missing]),
+                         memory_kind=sharding.memory_kind)
+
+
 __all__ = ["as_sharding", "context_mesh", "get_abstract_mesh", "get_mesh",
-           "of_explicit_axes", "set_mesh", "spec_mesh", "use_abstract_mesh"]
+           "of_explicit_axes", "set_mesh", "spec_mesh", "use_abstract_mesh",
+           "with_entries"]

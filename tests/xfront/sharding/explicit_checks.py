@@ -448,6 +448,37 @@ def check_specs_of_shard_map_that_differ_from_types() -> None:
     np.testing.assert_array_equal(auto(put((8, 4), "y")), 2 * value)
 
 
+def check_created_arrays_have_an_entry_for_each_dimension() -> None:
+    key = xfront.random.key(0)
+    whole = np.ones((8, 4), np.float32)
+    makers: list[Callable[[P], Any]] = [
+        lambda s: jnp.zeros((8, 4), out_sharding=s), lambda s: jnp.ones((8, 4), out_sharding=s),
+        lambda s: jnp.full((8, 4), 2, out_sharding=s), lambda s: jnp.empty((8, 4), out_sharding=s),
+        lambda s: jnp.zeros_like(whole, out_sharding=s), lambda s: jnp.array(whole, out_sharding=s),
+        lambda s: jnp.full_like(whole, 2, out_sharding=s), lambda s: reshard(whole, s),
+        lambda s: xfront.random.uniform(key, (8, 4), out_sharding=s)]
+    with set_mesh(mesh()):
+        for make in makers:
+            assert make(P("x")).sharding.spec == P("x", None)
+            assert make(P()).sharding.spec == P(None, None)
+        assert jnp.arange(8, out_sharding=P()).sharding.spec == P(None)
+        assert jnp.zeros((8, 4), device=NamedSharding(mesh(), P("x"))).sharding.spec == P("x")
+
+
+def check_eval_shape_tells_where_whole_results_are() -> None:
+    value = np.ones((8, 4), np.float32)
+    with set_mesh(mesh()):
+        for x, spec in ((value, P(None, None)), (put((8, 4)), P(None, None)),
+                        (put((8, 4), "x"), P("x", None))):
+            for f in (partial(xfront.eval_shape, jnp.sin), xfront.jit(jnp.sin).eval_shape):
+                assert f(x).sharding == NamedSharding(get_abstract_mesh(), spec)
+            assert jnp.zeros_like(xfront.eval_shape(jnp.sin, x)).shape == (8, 4)
+            assert xfront.jit(jnp.cos).lower(xfront.eval_shape(jnp.sin, x)).compile()(x).shape
+    assert xfront.eval_shape(jnp.sin, value).sharding is None
+    raises(TypeError, ["NamedSharding(mesh, spec)"],
+           lambda: xfront.ShapeDtypeStruct((8, 4), np.float32, sharding=P("x")))
+
+
 # --- at random ----------------------------------------------------------------------------
 
 def agree(seed: int) -> None:

@@ -84,11 +84,11 @@ def check_partial_and_nested_regions() -> None:
 def check_axis_names_may_repeat_those_around() -> None:
     """Such axes are the outer function's: specs do not mention them, and sums over them are of its
     devices."""
-    def nested(names: Any, outer: Any, spec: P = P(), out: Any = "x") -> Any:
+    def nested(names: Any, outer: Any, spec: P) -> Any:
         def f(a: Any) -> Any:
             return xfront.shard_map(lambda b: lax.psum(b, "x") * b, in_specs=spec,
                                     out_specs=spec, axis_names=names)(a)
-        return xfront.jit(mapped(f, P("x"), P(out), axis_names=outer))
+        return xfront.jit(mapped(f, P("x"), P("x"), axis_names=outer))
 
     expected = X * np.tile([12, 16], 4)
     for names, outer, spec in (({"x"}, {"x"}, P()), ({"x"}, {"x", "y"}, P()),
