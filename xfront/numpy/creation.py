@@ -121,8 +121,10 @@ def copy(a: ArrayLike, order: str | None = None) -> Array:
 
 
 def place_of(name: str, device: DeviceLike, out_sharding: ShardingLike, ndim: int) -> Any:
-    """Where a new array of `ndim` axes goes: `device` or `out_sharding`, whichever is given. Raises:
-    ValueError for both, and for an `out_sharding` with axes that are not explicit."""
+    """Where a new array of `ndim` axes goes: `device` or `out_sharding`, whichever is given.
+
+    Raises: ValueError for both, and for an `out_sharding` with axes that are not explicit.
+    """
     if device is not None and out_sharding is not None:
         raise ValueError(f"{name}: device and out_sharding cannot both be given, since each says "
                          "where the array goes")

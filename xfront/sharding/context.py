@@ -208,8 +208,10 @@ def of_explicit_axes(function: str, sharding: Any) -> Any:
 
 
 def with_entries(sharding: Any, ndim: int) -> Any:
-    """The sharding, whose spec has an entry for each of ndim dimensions, as types print it."""
-    if type(sharding) is not NamedSharding or len(sharding.spec) >= ndim:
+    """The sharding; on a mesh with explicit axes its spec has an entry for each of ndim dimensions,
+    as in types."""
+    if type(sharding) is not NamedSharding or len(sharding.spec) >= ndim or (
+            not sharding.mesh.explicit_axes):
         return sharding
     spec = sharding.spec
     missing = [None] * (ndim - len(spec))

@@ -479,6 +479,25 @@ def check_eval_shape_tells_where_whole_results_are() -> None:
            lambda: xfront.ShapeDtypeStruct((8, 4), np.float32, sharding=P("x")))
 
 
+def check_gradients_of_transforms_of_divided_arrays() -> None:
+    """XLA gave a transform the layout of what was gathered, and refused it when it ran."""
+    value = (np.arange(64) % 7).astype(np.float32).reshape(4, 4, 4)
+
+    def energy(name: str, x: Any) -> Any:
+        return (jnp.abs(getattr(jnp.fft, name)(x, axes=(-2, -1))) ** 2).sum()
+
+    slopes = xfront.grad(lambda x: sum([energy(n, x) for n in ("fft2", "rfft2", "irfft2")]))
+    expected = slopes(value)
+    for spec in (P("x", None, "y"), P(None, "x", "y"), P("y", None, "x")):
+        x = xfront.device_put(value, NamedSharding(checks.mesh(), spec))
+        np.testing.assert_allclose(slopes(x), expected, rtol=1e-5, atol=1e-4)
+    x, fft2 = put((8, 4), "x", "y"), xfront.grad(partial(energy, "fft2"))
+    lies(fft2(x), "float32[8@x,4@y]", fft2(np.asarray(x)))
+    parts = xfront.shard_map(lambda x: xfront.grad(partial(energy, "fft2"))(x), mesh=checks.mesh(),
+                             in_specs=P("x"), out_specs=P("x"))
+    np.testing.assert_allclose(parts(value), xfront.vmap(fft2)(value), rtol=1e-5, atol=1e-4)
+
+
 # --- at random ----------------------------------------------------------------------------
 
 def agree(seed: int) -> None:
