@@ -30,7 +30,7 @@ from .arrays.refs import Ref
 from .devices import devices as devices_here
 from .on_demand import above
 from .on_demand import shown as _shown
-from .sharding.context import context_mesh, on_devices
+from .sharding.context import context_mesh, get_abstract_mesh, on_devices
 from .sharding.mesh import AbstractMesh
 from .signature import ArgInfo, Signature, signature_of
 from .structs import ShapeDtypeStruct, shape_struct, struct_kind
@@ -208,6 +208,10 @@ def shapes_of(flat: Flat) -> Any:
     if following is not None:
         structs = [s.update(vma=names) for s, names in
                    zip(structs, following.cast(flat.function)[2], strict=True)]
+    mesh = get_abstract_mesh()
+    if mesh.axis_names and mesh.explicit_axes == mesh.axis_names:    # it has the whole values
+        structs = [s if s.sharding is not None else s.update(sharding=s.aval.sharding)
+                   for s in structs]
     return tree_unflatten(flat.out_tree, structs)
 
 

@@ -15,6 +15,7 @@ from .arrays.formats import Format, Layout, check_layout
 from .arrays.keys import key_dtype
 from .arrays.manual_axes import INVARYING, ManualAxisType
 from .arrays.refs import Ref
+from .sharding.partition_spec import PartitionSpec
 from .sharding.regions import regions
 from .tracing.following import varies
 from .transforms.flat import kind_of
@@ -32,8 +33,8 @@ class ShapeDtypeStruct:
         None means no axes.
       vma: the set of those axes, as an older spelling.
       is_ref: False only.
-    Raises: ValueError without a dtype, or for another `sharding`; TypeError for another
-      `manual_axis_type`; NotImplementedError for `is_ref`.
+    Raises: ValueError without a dtype, or for another `sharding`; TypeError for a PartitionSpec,
+      and for another `manual_axis_type`; NotImplementedError for `is_ref`.
 
     >>> xfront.ShapeDtypeStruct((2, 3), np.float32).ndim
     2
@@ -54,6 +55,9 @@ class ShapeDtypeStruct:
         self._layout = None
         if isinstance(sharding, Format):
             self._layout, sharding = sharding.layout, sharding.sharding
+        if isinstance(sharding, PartitionSpec):
+            raise TypeError(f"ShapeDtypeStruct: {sharding!r} is of no mesh; write "
+                            "sharding=NamedSharding(mesh, spec)")
         if sharding is not None and not isinstance(sharding, binding.Sharding):
             raise ValueError(f"ShapeDtypeStruct: sharding must be a Sharding or None, got "
                              f"{sharding!r} of type {type(sharding).__name__}")

@@ -27,9 +27,20 @@ def _fft(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 
 def _transformed(ctx: RuleContext, op: Op, x: Any) -> Any:
-    return ctx.create("stablehlo.fft", [x], op.results,
+    made = ctx.create("stablehlo.fft", [_by_rows(ctx, x, op.operands[0].type)], op.results,
                       fft_type=ctx.attr(f"#stablehlo<fft_type {op.attrs['kind'].upper()}>"),
                       fft_length=ctx.int_array(op.attrs["lengths"]))
+    return _by_rows(ctx, made, op.results[0].type)
+
+
+def _by_rows(ctx: RuleContext, x: Any, type_: TensorType) -> Any:
+    """`x`, its last dimension fastest in memory. On CPU XLA transforms nothing else, but gives to a
+    transform the layout in which the devices' parts of its operand or result are exchanged."""
+    if ctx.num_partitions == 1 or ctx.platform != "cpu" or type_.ndim < 2:
+        return x
+    rows = ctx.attr(f"[dense<{[*range(type_.ndim)][::-1]}> : tensor<{type_.ndim}xindex>]")
+    return ctx.create("stablehlo.custom_call", [x], [type_], operand_layouts=rows,
+                      call_target_name=ctx.string("LayoutConstraint"), result_layouts=rows)
 
 
 def _whole_along(ctx: RuleContext, x: Any, type_: TensorType, n: int) -> Any:

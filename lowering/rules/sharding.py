@@ -12,8 +12,8 @@ from xfront_ir.core import Op
 @rule(ops.sharding_constraint)
 def _sharding_constraint(ctx: RuleContext, op: Op, x: Any) -> Any:
     sharding = op.attrs["sharding"]
-    if sharding.mesh.size == 1 == ctx.num_partitions:      # nothing to divide
-        return x
+    if ctx.num_partitions == 1 and (sharding.mesh.size == 1 or not sharding.mesh.devices):
+        return x                                           # nothing to divide, or no one to share
     found = ctx.sharding(sharding, op.results[0].type)
     return ctx.create("sdy.sharding_constraint", [x], op.results, sharding=found)
 

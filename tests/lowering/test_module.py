@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -180,16 +181,17 @@ def test_partition_puts_meshes_and_shardings_into_the_module(func) -> None:
 
 
 def test_a_constraint_is_that_of_shardy_and_nothing_where_there_is_one_device(func) -> None:
-    def constrained(size: int):
-        sharding = Sharding(MeshAxes(["x"], [size]), Spec([["x"], []], open=[1]))
+    def constrained(size: int, **where: Any):
+        sharding = Sharding(MeshAxes(["x"], [size], **where), Spec([["x"], []], open=[1]))
         return func([tensor((8, 8), dtypes.f32)],
                     lambda b, x: [b.emit(ops.sharding_constraint, x, sharding=sharding)])
 
     text = lowering.lower(constrained(4), partition=Partition(num_partitions=4)).as_text()
     assert 'sdy.sharding_constraint %arg0 <@mesh, [{"x"}, {?}]>' in text
-    assert "sdy" not in lowering.lower(constrained(1)).as_text()
+    for abstract in (constrained(1), constrained(4)):      # it lies on the one device there is
+        assert "sdy" not in lowering.lower(abstract).as_text()
     with pytest.raises(IRValueError, match="for 1 devices holds the mesh"):
-        lowering.lower(constrained(4))
+        lowering.lower(constrained(4, platform="cpu", devices=range(4)))
 
 
 def test_an_op_without_lowering_names_op_and_file(func) -> None:

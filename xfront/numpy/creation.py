@@ -90,7 +90,7 @@ def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order:
         from .manipulation import reshape  # late: only this needs it
 
         made = reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
-    return _placed(made, place_of("array", device, out_sharding))
+    return _placed(made, place_of("array", device, out_sharding, made.ndim))
 
 
 def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *,
@@ -120,18 +120,21 @@ def copy(a: ArrayLike, order: str | None = None) -> Array:
     return array(array_like("copy", a), copy=True, order=order)
 
 
-def place_of(name: str, device: DeviceLike, out_sharding: ShardingLike) -> Any:
-    """Where a new array goes: `device` or `out_sharding`, whichever is given. Raises: ValueError
-    for both, and for an `out_sharding` with axes that are not explicit."""
+def place_of(name: str, device: DeviceLike, out_sharding: ShardingLike, ndim: int) -> Any:
+    """Where a new array of `ndim` axes goes: `device` or `out_sharding`, whichever is given.
+
+    Raises: ValueError for both, and for an `out_sharding` with axes that are not explicit.
+    """
     if device is not None and out_sharding is not None:
         raise ValueError(f"{name}: device and out_sharding cannot both be given, since each says "
                          "where the array goes")
     found = out_sharding if device is None else device
     if type(found).__name__ in ("PartitionSpec", "NamedSharding"):
-        from ..sharding.context import as_sharding, of_explicit_axes  # late: needed for specs only
+        from ..sharding import context  # late: needed for specs only
 
-        found = as_sharding(name, found, "out_sharding")
-        return found if out_sharding is None else of_explicit_axes(name, found)
+        found = context.as_sharding(name, found, "out_sharding")
+        return found if out_sharding is None else context.with_entries(
+            context.of_explicit_axes(name, found), ndim)
     return found
 
 
@@ -408,8 +411,9 @@ def zeros(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: DeviceLik
     Array([[0., 0.],
            [0., 0.]], dtype=float32)
     """
-    return filled(0, sizes("zeros", shape), _number_dtype("zeros", dtype), False,
-                  place_of("zeros", device, out_sharding))
+    dims = sizes("zeros", shape)
+    return filled(0, dims, _number_dtype("zeros", dtype), False,
+                  place_of("zeros", device, out_sharding, len(dims)))
 
 
 def ones(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: DeviceLike = None,
@@ -420,8 +424,9 @@ def ones(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: DeviceLike
     Array([[1., 1.],
            [1., 1.]], dtype=float32)
     """
-    return filled(1, sizes("ones", shape), _number_dtype("ones", dtype), False,
-                  place_of("ones", device, out_sharding))
+    dims = sizes("ones", shape)
+    return filled(1, dims, _number_dtype("ones", dtype), False,
+                  place_of("ones", device, out_sharding, len(dims)))
 
 
 def empty(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: DeviceLike = None,
@@ -431,8 +436,9 @@ def empty(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: DeviceLik
     >>> jnp.empty((2,)).shape
     (2,)
     """
-    return filled(0, sizes("empty", shape), _number_dtype("empty", dtype), False,
-                  place_of("empty", device, out_sharding))
+    dims = sizes("empty", shape)
+    return filled(0, dims, _number_dtype("empty", dtype), False,
+                  place_of("empty", device, out_sharding, len(dims)))
 
 
 def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, *,
@@ -450,7 +456,7 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
     """
     shape = sizes("full", shape)
     kind = type(fill_value)
-    place = place_of("full", device, out_sharding)
+    place = place_of("full", device, out_sharding, len(shape))
     wanted = None if dtype is None else requested_dtype("full", dtype)
     strong = _is_strong_on(device)
     if kind in SCALARS:
@@ -526,7 +532,7 @@ def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | 
     Array([0, 0, 0], dtype=int32)
     """
     made = _like("zeros_like", a, dtype, shape)
-    place = place_of("zeros_like", device, out_sharding)
+    place = place_of("zeros_like", device, out_sharding, len(made[0]))
     return _lies(filled(0, *made, place or beside(a, made[0])), a, place)
 
 
@@ -538,7 +544,7 @@ def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | N
     Array([1, 1, 1], dtype=int32)
     """
     made = _like("ones_like", a, dtype, shape)
-    place = place_of("ones_like", device, out_sharding)
+    place = place_of("ones_like", device, out_sharding, len(made[0]))
     return _lies(filled(1, *made, place or beside(a, made[0])), a, place)
 
 
@@ -551,7 +557,7 @@ def empty_like(prototype: ArrayLike | SupportsShape, dtype: DTypeLike | None = N
     dtype('int32')
     """
     made = _like("empty_like", prototype, dtype, shape)
-    place = place_of("empty_like", device, out_sharding)
+    place = place_of("empty_like", device, out_sharding, len(made[0]))
     return _lies(filled(0, *made, place or beside(prototype, made[0])), prototype, place)
 
 
@@ -565,7 +571,7 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     Array([7, 7, 7], dtype=int32)
     """
     shape, kind, weak = _like("full_like", a, dtype, shape)
-    told = place_of("full_like", device, out_sharding)
+    told = place_of("full_like", device, out_sharding, len(shape))
     place = told or beside(a, shape)
     if is_extended(kind) and type(fill_value) not in SCALARS:
         if getattr(fill_value, "dtype", None) != kind:

@@ -83,7 +83,7 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
     if kind.kind == "b":
         raise TypeError("arange: dtype must not be bool; use an integer dtype and astype(bool)")
     n = max(0, math.ceil((end - first) / pace))
-    place = place_of("arange", device, out_sharding)
+    place = place_of("arange", device, out_sharding, 1)
     return _placed(_steps(first, pace, n, np.dtype(kind)), place)
 
 

@@ -9,12 +9,13 @@ from xfront_ir import ops
 from xfront_ir.sharding import HOST, Sharding, Spec, explicit
 from xfront_ir.sharding import in_memory as whole_in_memory
 
+from ..arrays import binding
 from ..arrays.keys import KeyArray
 from ..arrays.operands import is_array_like
 from ..tracing.programs import to_array
-from ..tracing.trace import emit, type_of
+from ..tracing.trace import emit, state, type_of
 from ..tracing.tracer import Tracer
-from .mesh import Mesh
+from .mesh import AbstractMesh, Mesh
 from .named import abstract_sharding, ir_sharding
 from .partition_spec import PartitionSpec, axes_of
 from .regions import manual_axes
@@ -41,6 +42,12 @@ def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
 def constraint(x: Any, sharding: Any) -> Any:
     """One value, constrained to a sharding. Raises: the errors of `with_sharding_constraint`."""
     kind = type_of(x)[0]
+    if type(sharding.mesh) is AbstractMesh and type(x) is not Tracer and state.current is None and (
+            type(held := getattr(x, "sharding", None)) is not binding.NamedSharding):
+        raise TypeError(f"with_sharding_constraint: {sharding} has an abstract mesh, so outside of "
+                        "a program the array must have a NamedSharding, whose devices it takes; "
+                        f"got {held} for {kind}. Use xfront.device_put(x, NamedSharding(mesh, "
+                        "spec)) with a Mesh of devices")
     if sharding.memory_kind is not None and sharding._internal_device_list is not None:
         own = sharding._device_assignment[0].default_memory().kind
         if sharding.memory_kind != own:

@@ -207,5 +207,18 @@ def of_explicit_axes(function: str, sharding: Any) -> Any:
     return sharding
 
 
+def with_entries(sharding: Any, ndim: int) -> Any:
+    """The sharding; on a mesh with explicit axes its spec has an entry for each of ndim dimensions,
+    as in types."""
+    if type(sharding) is not NamedSharding or len(sharding.spec) >= ndim or (
+            not sharding.mesh.explicit_axes):
+        return sharding
+    spec = sharding.spec
+    missing = [None] * (ndim - len(spec))
+    return NamedSharding(sharding.mesh, spec.update(partitions=[*spec.partitions, *missing]),
+                         memory_kind=sharding.memory_kind)
+
+
 __all__ = ["as_sharding", "context_mesh", "get_abstract_mesh", "get_mesh",
-           "of_explicit_axes", "set_mesh", "spec_mesh", "use_abstract_mesh"]
+           "of_explicit_axes", "set_mesh", "spec_mesh", "use_abstract_mesh",
+           "with_entries"]

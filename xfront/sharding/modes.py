@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
 from xfront_ir import ops
 from xfront_ir.sharding import Sharding, Spec
 
@@ -20,7 +21,13 @@ from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 from .constraint import checked, resharded
-from .context import as_sharding, get_abstract_mesh, on_devices, use_abstract_mesh
+from .context import (
+    as_sharding,
+    get_abstract_mesh,
+    on_devices,
+    use_abstract_mesh,
+    with_entries,
+)
 from .mesh import AxisType
 from .partition_spec import PartitionSpec, axes_of
 from .told import in_a_trace
@@ -71,7 +78,7 @@ def _resharded(x: Any, sharding: Any) -> Any:
     _refuse_types(sharding)
     if type(x) is not Tracer and state.current is None:
         if not binding.holds_terms(getattr(x, "sharding", None)):
-            return device_put(x, on_devices("reshard", sharding))
+            return device_put(x, with_entries(on_devices("reshard", sharding), np.ndim(x)))
         return in_a_trace("reshard", lambda args, _: resharded(*args), (checked(x), sharding), {})
     if type(sharding) is not binding.SingleDeviceSharding:
         return resharded(x if type(x) is Tracer else checked(x), sharding)

@@ -18,7 +18,7 @@ from xfront_ir.errors import IRValueError
 from xfront_ir.fixed import Named
 from xfront_ir.ops.shard_map import part_type, whole_type
 from xfront_ir.passes.varying import varying
-from xfront_ir.sharding import MeshAxes, Spec, replicated
+from xfront_ir.sharding import MeshAxes, Sharding, Spec, replicated
 from xfront_ir.types import TensorType
 
 from ..arrays import binding
@@ -30,7 +30,7 @@ from ..sharding.regions import Region, follows, inside, manual_axes, regions
 from ..tracebacks import front_door, front_door_of
 from ..tracing.following import varies
 from ..tracing.programs import bind
-from ..tracing.trace import state
+from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .flat import Flat, as_operand, kind_of, name_of, positional_names, trace_call
@@ -123,17 +123,15 @@ class Mapped:
     def own_axes(self, mesh: Any) -> tuple[str, ...]:
         """The mesh axes over which values are parts inside the function.
 
-        Raises: ValueError where `axis_names` has an axis that is not there or not free.
+        Axes of a `shard_map` around this one stay its own, also where `axis_names` has them.
+        Raises: ValueError where `axis_names` has an axis that is not there.
         """
         if strays := self.axis_names.difference(mesh.axis_names):
             raise ValueError(f"shard_map: axis_names has {sorted(strays)[0]!r}, but the axes of "
                              f"the mesh are {mesh.axis_names}")
         around = manual_axes()
-        if again := self.axis_names.intersection(around):
-            raise ValueError(f"shard_map: {sorted(again)[0]!r} is already an axis of an enclosing "
-                             "shard_map; name other axes in axis_names")
         return tuple([a for a in mesh.axis_names
-                      if (a in self.axis_names if self.axis_names else a not in around)])
+                      if a not in around and (not self.axis_names or a in self.axis_names)])
 
     def check_sums(self, what: str, spec: PartitionSpec, mesh: Any) -> None:
         """Refuse unreduced and reduced axes in a spec that nothing follows. Raises: ValueError
@@ -216,8 +214,8 @@ class Mapped:
             except (IRValueError, ValueError):
                 self.refuse_sizes(mesh, t, public_spec(ins[-1]), self.place(args, i))
             self.check_held(t, ins[-1])
-            if t.sharding is not None:
-                self.check_divided(mesh, axes, t, ins[-1])
+            leaves[i] = x = self.brought(x, t, mesh, axes, ins[-1])
+            t = kind_of(self.name, x)[0]
             kinds.append((part_type(mesh.axes, axes, t, ins[-1]), weak))
 
         def call(tracers: list[Tracer]) -> Any:
@@ -309,16 +307,33 @@ class Mapped:
                 f"shard_map: {self.name} closes over a value of type {t}, which is unreduced or "
                 "reduced; pass it as an argument")
 
-    def check_divided(self, mesh: Any, axes: tuple[str, ...], t: TensorType, spec: Spec) -> None:
-        """Refuse an argument that explicit axes divide in another way than its spec. Raises:
-        ValueError."""
-        own = {*axes}.intersection(mesh.explicit_axes)
-        if any({*d} & own != {*s} & own for d, s in zip(t.dims, spec.dims, strict=True)):
-            raise ValueError(
-                f"in_specs passed to shard_map: {public_spec(spec)} does not match the specs of "
-                f"the input: {shown(t)} for arg: {t}. `in_specs` is an optional argument: without "
-                "it shard_map infers the in_specs from the arguments. To reshard your inputs, use "
-                "`xfront.sharding.reshard` on the arguments and then pass those args to shard_map.")
+    def brought(self, x: Any, t: TensorType, mesh: Any, axes: tuple[str, ...], spec: Spec) -> Any:
+        """An argument of type t that lies as its spec says along the function's axes.
+
+        Over a mesh whose axes are all explicit, and all the function's, its type has to say so.
+        Where the compiler or the function around divides by others, it is resharded.
+        Raises: ValueError where the type says otherwise.
+        """
+        if {*axes} == {*mesh.axis_names} == {*mesh.explicit_axes}:
+            held = replicated(t.ndim) if t.sharding is None else t.sharding.spec
+            if held.dims != spec.dims:
+                raise ValueError(
+                    f"in_specs passed to shard_map: {public_spec(spec)} does not match the specs "
+                    f"of the input: {shown(t)} for arg: {t}. `in_specs` is an optional argument: "
+                    "without it shard_map infers the in_specs from the arguments. To reshard your "
+                    "inputs, use `xfront.sharding.reshard` on the arguments and then pass those "
+                    "args to shard_map.")
+            return x
+        if t.sharding is None:
+            return x
+        if {*t.sharding.mesh.of_type("explicit")}.difference(mesh.explicit_axes):
+            return emit(ops.reshard, as_operand(x), sharding=Sharding(
+                mesh.axes.abstract, Spec(spec.dims, range(t.ndim)), t.memory))
+        wanted = tuple([(*[a for a in s if a in mesh.explicit_axes],
+                         *[a for a in d if a not in axes])
+                        for d, s in zip(t.dims, spec.dims, strict=True)])
+        return x if wanted == t.dims else emit(
+            ops.reshard, as_operand(x), sharding=Sharding(t.sharding.mesh, Spec(wanted), t.memory))
 
     def traced(self, call: Callable[..., Any], kinds: Sequence[Any], mesh: Any,
                axes: tuple[str, ...], sets: Sequence[frozenset[str]]) -> Flat:

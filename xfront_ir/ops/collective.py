@@ -235,6 +235,8 @@ def _infer_psum_scatter(types: Types, attrs: Attrs) -> Types:
     (x,), n = types, _participants(attrs)
     d: int = attrs["dimension"]
     _check_axes("psum_scatter", attrs)
+    if not x.dtype.is_numeric:
+        raise IRTypeError(f"psum_scatter takes numbers, got {x}; convert it to an integer type")
     _check_dimension("psum_scatter", x, d, x.ndim)
     shape = x.shape
     if shape[d] % n or (not attrs["tiled"] and shape[d] != n):

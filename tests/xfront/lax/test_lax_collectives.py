@@ -102,6 +102,12 @@ def test_all_gather_over_two_axes():
         np.testing.assert_array_equal(tiled[0, 1], np.concatenate(list(order), 1))
 
 
+def test_psum_scatter_takes_numbers():
+    for x in (np.eye(4) > 0, np.ones(4) > 0):
+        with pytest.raises(TypeError, match="psum_scatter takes numbers, got bool"):
+            mapped(lambda _, x=x: lax.psum_scatter(x, "i", tiled=True), np.ones(4))
+
+
 def test_psum_scatter_over_two_axes():
     total = ALL.sum(0)
     plain = over_grid(lambda x: lax.psum_scatter(x, ("i", "j")))

@@ -415,6 +415,89 @@ def check_specs_of_shard_map_from_types() -> None:
         body, mesh=checks.mesh(), out_specs=P("x"))(x))
 
 
+def check_specs_of_shard_map_that_differ_from_types() -> None:
+    """Refused where all axes are explicit and the function's, resharded elsewhere."""
+    def double(a: Any) -> Any:
+        return a * 2
+
+    def mapped(mesh: Any, spec: P, **options: Any) -> Any:
+        return xfront.shard_map(double, mesh=mesh, in_specs=spec, out_specs=spec, **options)
+
+    value = np.asarray(put((8, 4)))
+    rows = mapped(mesh(), P("x"))
+    for x in (value, jnp.asarray(value), put((8, 4)), put((8, 4), "y"), put((8, 4), ("x", "y"))):
+        for f in (rows, xfront.jit(rows)):
+            raises(ValueError, ["does not match the specs", "reshard"], lambda f=f, x=x: f(x))
+    raises(ValueError, ["does not match the specs"],
+           lambda: mapped(mesh(), P(("x", "y")))(put((8, 4), ("y", "x"))))
+    raises(ValueError, ["does not match the specs"],
+           lambda: rows(xfront.random.split(xfront.random.key(0), 8)))
+
+    for spec, options, expected in ((P("y"), {"axis_names": {"y"}}, "float32[8@(y,x),4]"),
+                                    (P(None, "y"), {"axis_names": {"y"}}, "float32[8@x,4@y]"),
+                                    (P(), {"axis_names": {"x"}}, "float32[8,4]"),
+                                    (P(None, "x"), {"axis_names": {"x"}}, "float32[8,4@x]")):
+        f, x = mapped(mesh(), spec, **options), put((8, 4), "x")
+        lies(f(x), expected, 2 * value)
+        lies(xfront.grad(lambda x, f=f: (f(x) * x).sum())(x) if expected == "float32[8@x,4@y]" else
+             xfront.vjp(f, x)[1](f(x))[0], "float32[8@x,4]", 4 * value)
+    half = xfront.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit, AxisType.Auto))
+    x = xfront.device_put(value, NamedSharding(half, P("x")))
+    np.testing.assert_array_equal(mapped(half, P("y"))(x), 2 * value)
+    auto = mapped(checks.mesh(), P("x"))
+    np.testing.assert_array_equal(auto(put((8, 4), "y")), 2 * value)
+
+
+def check_created_arrays_have_an_entry_for_each_dimension() -> None:
+    key = xfront.random.key(0)
+    whole = np.ones((8, 4), np.float32)
+    makers: list[Callable[[P], Any]] = [
+        lambda s: jnp.zeros((8, 4), out_sharding=s), lambda s: jnp.ones((8, 4), out_sharding=s),
+        lambda s: jnp.full((8, 4), 2, out_sharding=s), lambda s: jnp.empty((8, 4), out_sharding=s),
+        lambda s: jnp.zeros_like(whole, out_sharding=s), lambda s: jnp.array(whole, out_sharding=s),
+        lambda s: jnp.full_like(whole, 2, out_sharding=s), lambda s: reshard(whole, s),
+        lambda s: xfront.random.uniform(key, (8, 4), out_sharding=s)]
+    with set_mesh(mesh()):
+        for make in makers:
+            assert make(P("x")).sharding.spec == P("x", None)
+            assert make(P()).sharding.spec == P(None, None)
+        assert jnp.arange(8, out_sharding=P()).sharding.spec == P(None)
+        assert jnp.zeros((8, 4), device=NamedSharding(mesh(), P("x"))).sharding.spec == P("x")
+
+
+def check_eval_shape_tells_where_whole_results_are() -> None:
+    value = np.ones((8, 4), np.float32)
+    with set_mesh(mesh()):
+        for x, spec in ((value, P(None, None)), (put((8, 4)), P(None, None)),
+                        (put((8, 4), "x"), P("x", None))):
+            for f in (partial(xfront.eval_shape, jnp.sin), xfront.jit(jnp.sin).eval_shape):
+                assert f(x).sharding == NamedSharding(get_abstract_mesh(), spec)
+            assert jnp.zeros_like(xfront.eval_shape(jnp.sin, x)).shape == (8, 4)
+            assert xfront.jit(jnp.cos).lower(xfront.eval_shape(jnp.sin, x)).compile()(x).shape
+    assert xfront.eval_shape(jnp.sin, value).sharding is None
+    raises(TypeError, ["NamedSharding(mesh, spec)"],
+           lambda: xfront.ShapeDtypeStruct((8, 4), np.float32, sharding=P("x")))
+
+
+def check_gradients_of_transforms_of_divided_arrays() -> None:
+    """XLA gave a transform the layout of what was gathered, and refused it when it ran."""
+    value = (np.arange(64) % 7).astype(np.float32).reshape(4, 4, 4)
+
+    def energy(name: str, x: Any) -> Any:
+        return (jnp.abs(getattr(jnp.fft, name)(x, axes=(-2, -1))) ** 2).sum()
+
+    slopes = xfront.grad(lambda x: sum([energy(n, x) for n in ("fft2", "rfft2", "irfft2")]))
+    expected = slopes(value)
+    for spec in (P("x", None, "y"), P(None, "x", "y"), P("y", None, "x")):
+        x = xfront.device_put(value, NamedSharding(checks.mesh(), spec))
+        np.testing.assert_allclose(slopes(x), expected, rtol=1e-5, atol=1e-4)
+    x, fft2 = put((8, 4), "x", "y"), xfront.grad(partial(energy, "fft2"))
+    lies(fft2(x), "float32[8@x,4@y]", fft2(np.asarray(x)))
+    parts = xfront.shard_map(lambda x: xfront.grad(partial(energy, "fft2"))(x), mesh=checks.mesh(),
+                             in_specs=P("x"), out_specs=P("x"))
+    np.testing.assert_allclose(parts(value), xfront.vmap(fft2)(value), rtol=1e-5, atol=1e-4)
+
+
 # --- at random ----------------------------------------------------------------------------
 
 def agree(seed: int) -> None:

@@ -81,6 +81,24 @@ def check_partial_and_nested_regions() -> None:
         close(xfront.grad(lambda x, f=nested: f(x)[0])(X), np.full(8, 6))
 
 
+def check_axis_names_may_repeat_those_around() -> None:
+    """Such axes are the outer function's: specs do not mention them, and sums over them are of its
+    devices."""
+    def nested(names: Any, outer: Any, spec: P) -> Any:
+        def f(a: Any) -> Any:
+            return xfront.shard_map(lambda b: lax.psum(b, "x") * b, in_specs=spec,
+                                    out_specs=spec, axis_names=names)(a)
+        return xfront.jit(mapped(f, P("x"), P("x"), axis_names=outer))
+
+    expected = X * np.tile([12, 16], 4)
+    for names, outer, spec in (({"x"}, {"x"}, P()), ({"x"}, {"x", "y"}, P()),
+                               ({"x", "y"}, {"x"}, P("y")), ({"x", "y"}, {"x", "y"}, P())):
+        f = nested(names, outer, spec)
+        close(f(X), expected)
+        close(xfront.grad(lambda x, f=f: f(x).sum())(X), 2 * np.tile([12, 16], 4))
+    raises(ValueError, ["marked as manual", "'x'"], lambda: nested({"x"}, {"x"}, P("x"))(X))
+
+
 def check_axes_that_are_not_manual_divide_as_they_did() -> None:
     """Nothing is gathered where a function of some axes begins and ends."""
     mesh = Mesh(np.array(xfront.devices()).reshape(4, 2), ("x", "y"))
