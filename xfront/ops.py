@@ -128,8 +128,8 @@ def _segment(name: str, how: str, empty: Any, data: Any, segment_ids: Any, num_s
     if not ir_dtype(ids)[0].is_integer:
         raise TypeError(f"{name}: segment_ids must have an integer dtype, got {ids.dtype}")
     if num_segments is None:
-        most = jnp.max(ids) + 1
-        num_segments = max(0, index_of(most, f"{name}: the number of segments"))
+        most = index_of(jnp.max(ids), f"{name}: the number of segments")
+        num_segments = max(0, most + 1)           # in Python: ids may be too narrow for one more
     n = index_of(num_segments, f"{name}: num_segments")
     if n < 0:
         raise ValueError(f"{name}: num_segments must be non-negative, got {n}")

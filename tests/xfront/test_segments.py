@@ -64,6 +64,14 @@ def test_segments_of_integers_without_rows_have_the_ends_of_the_dtype(dtype: str
         assert [m.tolist() for m in made] == [[1, info.max], [3, info.min]]
 
 
+@pytest.mark.parametrize("dtype", ["int2", "uint4", "int8", "uint8"])
+def test_segment_numbers_may_be_the_greatest_of_a_narrow_dtype(dtype: str) -> None:
+    last = int(jnp.iinfo(dtype).max)
+    made = jax.ops.segment_sum(jnp.array([1.0, 2.0, 4.0]), jnp.array([last, 0, last], dtype))
+    assert made.shape == (last + 1,)
+    assert made[0] == 2 and made[last] == 5 and made.sum() == 7
+
+
 def test_number_of_segments_is_found() -> None:
     x = jnp.arange(8.0)
     assert jax.ops.segment_sum(x, IDS).shape == (8,)

@@ -225,6 +225,23 @@ ARRAYS: dict[str, Wrong] = {
     "einsum's operands": Wrong(lambda: jnp.einsum("i,j", X), ValueError, ("2", "1", "operands")),
     "einsum without subscripts": Wrong(lambda: jnp.einsum(X, X), TypeError,
                                        ("'ij,jk'", "ArrayImpl")),
+    "fft's lengths": Wrong(lambda: lax.fft(M, "fft", (5,)), ValueError, ("(5,)", "f32[3,4]")),
+    "fft's axes": Wrong(lambda: lax.fft(X, "rfft", (1, 3)), ValueError, ("(1, 3)", "f32[3]")),
+    "bits of the exponent": Wrong(lambda: lax.reduce_precision(X, 0, 5), ValueError, ("0 and 5",)),
+    "bits of the mantissa": Wrong(lambda: lax.reduce_precision(X, 5, -1), ValueError, ("-1",)),
+    "a convolution's strides": Wrong(
+        lambda: lax.conv_general_dilated(jnp.ones((1, 1, 4)), jnp.ones((1, 1, 2)), (1, 1), "VALID"),
+        ValueError, ("window_strides", "1 spatial", "(1, 1)")),
+    "a convolution's dilations": Wrong(
+        lambda: lax.conv_general_dilated(jnp.ones((1, 1, 4)), jnp.ones((1, 1, 2)), (1,), "VALID",
+                                         rhs_dilation=(1, 1)),
+        ValueError, ("rhs_dilation", "1 spatial", "(1, 1)")),
+    "a stride of 0": Wrong(
+        lambda: lax.conv_general_dilated(jnp.ones((1, 1, 4)), jnp.ones((1, 1, 2)), (0,), "VALID"),
+        ValueError, ("window_strides", "positive", "(0,)")),
+    "cuDNN's attention": Wrong(
+        lambda: jax.nn.dot_product_attention(*[jnp.ones((1, 2, 2, 2))] * 3, implementation="cudnn"),
+        NotImplementedError, ("implementation='cudnn'", "'xla'")),
     "a key of int": Wrong(lambda: random.normal(0, (3,)), TypeError, ("random.key", "i32[]")),
     "several keys": Wrong(lambda: random.normal(random.split(KEY)), ValueError, ("(2,)", "vmap")),
     "a seed": Wrong(lambda: random.key(1.5), TypeError, ("seed must be an integer", "1.5")),

@@ -63,6 +63,18 @@ def array_like(name: str, x: Any, argument: str = "") -> binding.Array:
     raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(x)} for {which}{hint}")
 
 
+def number_in(value: Any, dtype: Any) -> Any:
+    """A Python integer beyond the default one as a NumPy number of `dtype`, where that holds it:
+    an integer dtype by its range, a float one rounds it. Anything else as it is."""
+    if type(value) is not int or -2 ** 31 <= value < 2 ** 31 or not isinstance(dtype, np.dtype):
+        return value
+    if promotion.dtype_kind(dtype) == "f":
+        return np.asarray(float(value), dtype)
+    if dtype.kind in "iu" and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+        return np.asarray(value, dtype)
+    return value
+
+
 def held_array(x: Any) -> Any:
     """The array that an object returns from `__jax_array__`, the number that a member of an enum or
     another number of a class of its own is; any other value unchanged."""

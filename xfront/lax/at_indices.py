@@ -72,8 +72,9 @@ def _index_take(src: Any, idxs: Any, axes: tuple[int, ...]) -> Any:
         raise TypeError(f"index_take: idxs must be {len(axes)} integer vectors of the same length, "
                         f"one for each axis, got shapes {[c.shape for c in columns]}")
     axes = tuple([a % x.ndim for a in axes])
+    wide = [c if c.dtype.itemsize >= 4 else c.astype(np.int32) for c in columns]    # holds sizes
     places = jnp.stack([jnp.mod(c, x.shape[a]).astype(np.int32)
-                        for c, a in zip(columns, axes, strict=True)], axis=1)
+                        for c, a in zip(wide, axes, strict=True)], axis=1)
     one_each = tuple([1 if d in axes else n for d, n in enumerate(x.shape)])
     order = sorted(range(len(axes)), key=lambda k: axes[k])
     numbers = GatherDimensionNumbers(tuple(range(1, x.ndim - len(axes) + 1)),

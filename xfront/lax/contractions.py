@@ -257,7 +257,8 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
         batch are divided.
       precision, preferred_element_type: as in `dot_general`.
     Raises: TypeError where dtypes differ or the dimension numbers do not match the shapes;
-      ValueError where features or groups do not, or padding removes more than there is.
+      ValueError where features, groups or numbers of strides do not, strides are not positive, or
+      padding removes more than there is.
 
     >>> lax.conv_general_dilated(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (1,), "VALID")
     Array([[[2., 2.]]], dtype=float32)
@@ -287,10 +288,10 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
     of_x = (1,) * n if lhs_dilation is None else _spread("lhs_dilation", lhs_dilation, n)
     of_k = (1,) * n if rhs_dilation is None else _spread("rhs_dilation", rhs_dilation, n)
     if len(strides) != n:
-        raise TypeError(f"{name}: window_strides must have one entry for each of the {n} spatial "
-                        f"axes, got {strides}")
+        raise ValueError(f"{name}: window_strides must have one entry for each of the {n} spatial "
+                         f"axes, got {strides}")
     if any(s < 1 for s in strides):
-        raise TypeError(f"{name}: window_strides must be positive, got {strides}")
+        raise ValueError(f"{name}: window_strides must be positive, got {strides}")
     features, batches = _groups(x.shape, k.shape, numbers, feature_group_count, batch_group_count)
     held = tuple([_dilated(x.shape[d], by) for d, by in zip(lhs_spec[2:], of_x, strict=True)])
     if isinstance(padding, str):
@@ -342,7 +343,12 @@ def _pairs(name: str, padding: Any) -> Any:
 
 
 def _spread(name: str, value: Any, n: int) -> tuple[int, ...]:
-    return (value,) * n if isinstance(value, int) else ints(name, value)
+    """One dilation for each spatial axis. Raises: ValueError where there are more or fewer."""
+    spread = (value,) * n if isinstance(value, int) else ints(name, value)
+    if len(spread) != n:
+        raise ValueError(f"{name} must have one entry for each of the {n} spatial axes, got "
+                         f"{spread}")
+    return spread
 
 
 def _dilated(size: int, by: int) -> int:

@@ -83,8 +83,7 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
       fft_lengths: sizes of these axes; for rfft and irfft those of the real array, since the
         complex one has n // 2 + 1 elements in the last axis.
     Returns: a complex array, for irfft a real one; ifft and irfft divide by the number of points.
-    Raises: TypeError where sizes do not match; ValueError for other kinds, and for rfft of complex
-      numbers.
+    Raises: ValueError where sizes do not match, for other kinds, and for rfft of complex numbers.
 
     >>> lax.fft(jnp.array([1., 0.]), 'rfft', (2,))
     Array([1.+0.j, 1.+0.j], dtype=complex64)
@@ -92,7 +91,12 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
     x, kind = operand("fft", x), transform_kind(fft_type)
     if kind == "rfft" and x.value.type.dtype.is_complex:
         raise ValueError(f"only real valued inputs supported for rfft, got {x.value.type}")
-    return transform(x, kind, ints("fft_lengths", fft_lengths))
+    lengths = ints("fft_lengths", fft_lengths)
+    wanted = (*lengths[:-1], lengths[-1] // 2 + 1) if kind == "irfft" and lengths else lengths
+    if len(lengths) > x.ndim or x.shape[x.ndim - len(lengths):] != wanted:
+        raise ValueError(f"fft: {kind} of fft_lengths {lengths} takes last axes of sizes {wanted}, "
+                         f"got {x.value.type}")
+    return transform(x, kind, lengths)
 
 
 __all__ = [

@@ -510,12 +510,19 @@ def _negated(x: Any) -> Any:
 def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
     """Floats rounded to what a format of so many bits would hold, in their own dtype.
 
+    Raises: TypeError where `operand` holds no floats; ValueError for less than one bit of exponent
+      or a negative number of bits of mantissa.
+
     >>> lax.reduce_precision(jnp.array([0.1]), 8, 3)
     Array([0.102], dtype=float32)
     """
-    return emit(ops.reduce_precision, floating("reduce_precision", operand),
-                exponent_bits=static_int("exponent_bits", exponent_bits),
-                mantissa_bits=static_int("mantissa_bits", mantissa_bits))
+    x = floating("reduce_precision", operand)
+    exponent_bits = static_int("exponent_bits", exponent_bits)
+    mantissa_bits = static_int("mantissa_bits", mantissa_bits)
+    if exponent_bits < 1 or mantissa_bits < 0:
+        raise ValueError("reduce_precision: exponent_bits must be at least 1 and mantissa_bits at "
+                         f"least 0, got {exponent_bits} and {mantissa_bits}")
+    return emit(ops.reduce_precision, x, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
 
 
 __all__ = [

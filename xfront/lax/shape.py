@@ -19,9 +19,18 @@ from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, Shardin
 from ..arrays.arguments import at_home
 from ..arrays.commitment import beside
 from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, broadcast_to, cast, convert, ir_dtype, is_array_like
+from ..arrays.operands import (
+    array_like,
+    broadcast_to,
+    cast,
+    convert,
+    ir_dtype,
+    is_array_like,
+    number_in,
+)
 from ..arrays.operands import operand as tracer
 from ..dtypes import KeyDType, as_dtype, dtype_and_weakness, is_extended
+from ..tracebacks import front_door
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
@@ -441,7 +450,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
 
 # --- new arrays -----------------------------------------------------------------------------
 
-@eager(static=("shape", "dtype", "sharding"))
+@front_door
 def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, *,
          sharding: ShardingLike = None) -> Array:
     """An array filled with a scalar, in its dtype (weak for a Python number) or the one given.
@@ -452,6 +461,13 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
     Array([7, 7], dtype=int32, weak_type=True)
     """
     at_home("full", sharding, "sharding")
+    if dtype is not None:
+        fill_value = number_in(fill_value, as_dtype(dtype))
+    return _full(shape, fill_value, dtype)
+
+
+@eager(static=("shape", "dtype"))
+def _full(shape: Any, fill_value: Any, dtype: Any) -> Any:
     x = tracer("full", fill_value)
     if x.shape:
         raise TypeError(f"full: the fill value must be a scalar, got {x.value.type}")
@@ -485,7 +501,7 @@ def full_like(x: ArrayLike | SupportsShape, fill_value: ArrayLike, dtype: DTypeL
     if isinstance(wanted, KeyDType) and type(fill_value) in (bool, int):
         made = keys_of_word("full_like", fill_value, sizes("shape", shape), wanted)
     else:
-        made = _full_like(shape, fill_value, wanted, weak and dtype is None)
+        made = _full_like(shape, number_in(fill_value, wanted), wanted, weak and dtype is None)
     if type(x) is Tracer:
         return lying_as(made, x)
     place = beside(x, made.shape)
@@ -598,7 +614,7 @@ def shape_as_value(shape: Sequence[int]) -> np.ndarray:
 
 # --- dtypes ---------------------------------------------------------------------------------
 
-@eager(static=("new_dtype",))
+@front_door
 def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The elements as another dtype: floats become integers towards zero, complex numbers lose
     their imaginary part.
@@ -611,6 +627,11 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """
     if new_dtype is None:
         raise ValueError("convert_element_type: new_dtype must be a dtype, got None")
+    return _convert(number_in(operand, as_dtype(new_dtype)), new_dtype)
+
+
+@eager(static=("new_dtype",))
+def _convert(operand: Any, new_dtype: Any) -> Any:
     x = tracer("convert_element_type", operand)
     if is_extended(as_dtype(new_dtype)):
         if as_dtype(new_dtype) == x.dtype:

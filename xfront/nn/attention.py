@@ -68,18 +68,23 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
       is_causal: whether position t only sees positions up to t.
       query_seq_lengths, key_value_seq_lengths: integers [batch], the number of valid positions.
       local_window_size: how many positions before and after a position it sees: an int or a pair.
-      implementation: None, "xla" or "cudnn"; the result is the same.
+      implementation: None or "xla"; cuDNN's kernels are not there on any platform.
       return_residual: whether to return also the logsumexp of the logits, [batch, T, N].
     Returns: an array like `query`. Where there are more than 2^24 logits, blocks of queries are
       computed one after the other, and again in the backward pass: memory then grows with T + S.
-    Raises: ValueError where shapes do not match or the implementation is not known.
+    Raises: ValueError where shapes do not match or the implementation is not known;
+      NotImplementedError (a RuntimeError) for implementation="cudnn".
 
     >>> nn.dot_product_attention(*[jnp.ones((1, 4, 2, 8))] * 3).shape
     (1, 4, 2, 8)
     """
-    if implementation not in (None, "xla", "cudnn"):
-        raise ValueError("dot_product_attention: implementation must be None, 'xla' or 'cudnn', "
-                         f"got {implementation!r}")
+    if implementation == "cudnn":
+        raise NotImplementedError("dot_product_attention: implementation='cudnn' is not supported, "
+                                  "for cuDNN's kernels are not called from here; use "
+                                  "implementation='xla', which takes the same arguments, or None")
+    if implementation not in (None, "xla"):
+        raise ValueError("dot_product_attention: implementation must be None or 'xla', got "
+                         f"{implementation!r}")
     q, k, v = [operand("dot_product_attention", x) for x in (query, key, value)]
     shape = q.shape
     if q.ndim == 3:

@@ -20,6 +20,7 @@ from ..arrays.operands import (
     operand,
     promote_inexact,
 )
+from ..arrays.promotion import dtype_kind
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import divide
@@ -73,7 +74,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
     at_home("bincount", out_sharding)
     x = array_like("bincount", x)
     dtype = np.asarray(x).dtype if not hasattr(x, "dtype") else x.dtype
-    if dtype.kind not in "biu":
+    if dtype_kind(dtype) not in "biu":
         raise TypeError(f"x argument to bincount must have an integer type; got {dtype}")
     if np.ndim(x) != 1:
         raise ValueError(f"bincount: only 1-dimensional input is supported, got {np.ndim(x)} axes")

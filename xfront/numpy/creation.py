@@ -38,6 +38,7 @@ from ..arrays.operands import (
     broadcast_to,
     convert,
     held_array,
+    number_in,
     operand,
     warn_of_lost_parts,
 )
@@ -486,16 +487,11 @@ def _number(value: Any, dtype: Any) -> Any:
     if type(value) is complex and dtype.kind not in "cb":
         raise TypeError(f"{value} has an imaginary part, which dtype {dtype} cannot hold; take its "
                         "real part first")
-    if type(value) is int and dtype.kind in "iu" and _fits(value, dtype):
-        return np.asarray(value, dtype)         # which the default integer may not hold
+    value = number_in(value, dtype)
+    if type(value) is np.ndarray:
+        return value
     with np.errstate(all="ignore"):
         return binding.host_array(value).astype(dtype)
-
-
-def _fits(value: int, dtype: Any) -> bool:
-    """Whether an integer dtype holds a number."""
-    info = np.iinfo(dtype)
-    return info.min <= value <= info.max
 
 
 @eager(static=("shape", "dtype"))

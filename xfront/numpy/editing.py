@@ -21,6 +21,7 @@ from ..arrays.operands import (
     normalize_axis,
     operand,
 )
+from ..arrays.promotion import dtype_kind
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .creation import asarray
@@ -119,8 +120,9 @@ def delete(arr: ArrayLike, obj: slice | ArrayLike | Sequence[int], axis: int | N
             return _delete_unique(arr, obj, at)
         gone = known_values("delete", obj, "pass assume_unique_indices=True for an array of "
                                            "distinct positions")
-        if gone.dtype.kind not in "biu":
+        if dtype_kind(gone.dtype) not in "biu":
             raise TypeError(f"delete: positions must be integers or bools, got {gone.dtype}")
+        gone = gone if gone.dtype.kind == "b" else gone.astype(np.int64)
         if not gone.ndim:
             gone = np.asarray(_position(int(gone), size))
         elif gone.dtype.kind == "b" and gone.shape != (size,):

@@ -20,6 +20,7 @@ from ..arrays.operands import (
     default_int,
     inexact_dtype,
     ir_dtype,
+    number_in,
     operand,
     promoted_dtype,
     strong,
@@ -61,6 +62,8 @@ def write(x: Any, index: Any, y: Any, how: str, mode: str | None, indices_are_so
                       lambda x, index, y: write(x, index, y, how, None, False, False, True))
     given, pattern = parse(x.shape, index, written=True)
     y = array_like(f"at[].{how}", y)
+    if type(y) is int and x.dtype.kind in "iu":
+        y = number_in(y, x.dtype)
     _warn_of_loss(x, y, how)
     target = deepest((x, y, given), state.current)
     flags = (how, mode, indices_are_sorted, unique_indices, wrap)

@@ -23,6 +23,7 @@ from xfront_ir.ops.gathering import default_fill
 from ..arrays import binding
 from ..arrays.dispatch import Front, deepest, record_by
 from ..arrays.operands import broadcast_shapes, broadcast_to, convert, operand
+from ..arrays.promotion import dtype_kind
 from ..arrays.templates import Templates
 from ..config import staging as staging_state
 from ..errors import IndexBroadcastError, NonConcreteBooleanIndexError
@@ -181,7 +182,7 @@ def array_part(part: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
                             f"{type(part).__name__}: {part!r}") from None
     if isinstance(dtype, np.dtype) and dtype.kind == "b":
         return mask_part(part, shape, axis)
-    if not isinstance(dtype, np.dtype) or dtype.kind not in "iu":
+    if not isinstance(dtype, np.dtype) or dtype_kind(dtype) not in "iu":
         raise TypeError("Indexer must have integer or boolean type, got indexer with type "
                         f"{dtype} of shape {part.shape}")
     return (part,)
@@ -345,8 +346,7 @@ def position(i: Any, size: int, wrap: bool = True) -> Any:
         return number(i + size if i < 0 and wrap else i, wide)
     if type(i) is not Tracer and not isinstance(i, binding.ArrayImpl):
         value = np.asarray(i)
-        if value.dtype.itemsize >= 4:
-            value = _held(value, size)
+        value = _held(value, size) if value.dtype.itemsize >= 4 else value.astype(np.int64)
         return operand("getitem", np.where((value < 0) & wrap, value + size, value).astype(
             wide.numpy))
     i = operand("getitem", i)

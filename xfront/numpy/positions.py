@@ -32,6 +32,7 @@ from ..arrays.operands import (
     operand,
     promote,
 )
+from ..arrays.promotion import dtype_kind
 from ..dtypes import requested_dtype
 from ..errors import ConcretizationTypeError
 from ..tracing import concrete
@@ -98,6 +99,7 @@ def _wide(i: Tracer) -> Tracer:
 
 
 def _wrapped(i: Tracer, size: int) -> Tracer:
+    i = convert(i, dtypes.i32) if i.value.type.dtype.bits < 32 else i    # which hold the size
     n = like(i, max(size, 1))
     rest = emit(ops.rem, i, n)
     if i.value.type.dtype.is_unsigned:
@@ -263,6 +265,8 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, 
     if not a.size or not ind.size or not v.size:
         return a
     v = getitem(v, np.arange(ind.size) % v.size)
+    if dtype_kind(ind.dtype) in "iu" and ind.dtype.itemsize < 4:
+        ind = ind.astype(np.int32)             # a narrower one may not hold the size
     if mode == "wrap":
         ind = ind % a.size
     elif mode == "clip":
@@ -347,8 +351,8 @@ def choose(a: ArrayLike, choices: Array | Sequence[ArrayLike], out: None = None,
     if out is not None:
         raise NotImplementedError("choose: arrays are immutable, so `out` is not supported")
     a = asarray(a) if isinstance(a, (list, tuple)) else array_like("choose", a)
-    dtype = getattr(a, "dtype", np.asarray(a).dtype if type(a) is not Tracer else None)
-    if not np.issubdtype(dtype, np.integer):
+    dtype: Any = a.dtype if hasattr(a, "dtype") else np.asarray(a).dtype
+    if dtype_kind(dtype) not in "iu":
         raise ValueError(f"choose: `a` must be an integer array, got {dtype}")
     n = len(choices)
     if mode == "raise":

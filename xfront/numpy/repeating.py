@@ -14,6 +14,7 @@ from ..arrays.annotations import Array, ArrayLike, AxisLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import array_like, convert, index_of, listed, normalize_axis, operand
+from ..arrays.promotion import dtype_kind
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import remainder
@@ -92,7 +93,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
     if total_repeat_length is not None:
         return _repeat_each(a, repeats, at, index_of(total_repeat_length, "total_repeat_length"))
     counts = known_values("repeat", repeats, "pass total_repeat_length, the size of the result")
-    if counts.dtype.kind not in "iub":
+    if dtype_kind(counts.dtype) not in "iub":
         raise TypeError(f"repeat: repeats must be integers, got {counts.dtype}")
     if (counts < 0).any():
         raise TypeError(f"repeat: repeats must not be negative, got {counts}")

@@ -133,7 +133,7 @@ def test_floats_summed_for_an_integer_are_summed_as_floats() -> None:
     image, window = jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2))
     with pytest.raises(TypeError, match="preferred_element_type must be a float"):
         lax.conv(image, window, (1,), "SAME", preferred_element_type=int)
-    with pytest.raises(TypeError, match="strides must be positive"):
+    with pytest.raises(ValueError, match="strides must be positive"):
         lax.conv(image, window, (0,), "SAME")
 
 

@@ -342,3 +342,25 @@ def test_numbers_of_classes_of_their_own_are_numbers() -> None:
             found, wanted = f(n), f(plain)
             assert found.aval == wanted.aval and found.tolist() == wanted.tolist()
     assert x[Level.HIGH] == 2 and jnp.asarray(np.float64(1.0)).weak_type is False
+
+
+@pytest.mark.parametrize(("dtype", "number"), [
+    ("uint32", 2 ** 32 - 1), ("float32", 2 ** 32 - 1), ("float32", 2 ** 70),
+    ("bfloat16", -2 ** 40)])
+def test_integers_beyond_the_default_in_a_dtype_that_holds_them(dtype: str, number: int) -> None:
+    wanted = np.full(2, float(number) if "f" in dtype else number).astype(jnp.dtype(dtype))
+    x = jnp.array([1, 2], dtype)
+    for make in (lambda: lax.full((2,), number, dtype), lambda: jnp.full((2,), number, dtype),
+                 lambda: lax.full_like(x, number), lambda: jnp.full_like(x, number),
+                 lambda: jnp.stack([lax.convert_element_type(number, dtype)] * 2)):
+        for made in (make(), xfront.jit(make)()):
+            assert made.dtype == dtype
+            np.testing.assert_array_equal(made, wanted)
+
+
+def test_integers_beyond_the_default_in_a_dtype_that_does_not_hold_them() -> None:
+    for make in (lambda: lax.full((2,), 2 ** 32, "uint32"),
+                 lambda: lax.full((2,), -2 ** 40, "int32"),
+                 lambda: lax.convert_element_type(2 ** 32 - 1, "int32")):
+        with pytest.raises(OverflowError):
+            make()

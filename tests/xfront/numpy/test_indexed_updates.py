@@ -304,3 +304,17 @@ def test_taking_and_putting_far_away():
     assert jnp.put(x, np.array([1, 7, -1]), np.array([9.0, 8, 7]), inplace=False).tolist() in (
         [0, 9, 2, 3, 8], [0, 9, 2, 3, 7])
     assert jnp.put(x, np.array([-2]), 9.0, mode="clip", inplace=False).tolist() == [9, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("how", ["set", "add", "multiply", "max", "min"])
+def test_updates_by_integers_beyond_the_default(how: str) -> None:
+    x, number = np.array([1, 2, 3], np.uint32), np.uint32(2 ** 32 - 1)
+    ufunc = {"set": lambda _, y: y, "add": np.add, "multiply": np.multiply, "max": np.maximum,
+             "min": np.minimum}[how]
+    with np.errstate(all="ignore"):
+        wanted = np.array([ufunc(x[0], number), 2, 3], np.uint32)
+    update = lambda x: getattr(x.at[0], how)(2 ** 32 - 1)
+    np.testing.assert_array_equal(update(jnp.array(x)), wanted)
+    np.testing.assert_array_equal(xfront.jit(update)(x), wanted)
+    with pytest.raises(OverflowError):
+        getattr(jnp.array(x).at[0], how)(2 ** 32)

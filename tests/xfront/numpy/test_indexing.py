@@ -294,3 +294,28 @@ def test_diagonals_are_counted_in_python():
             want = getattr(np, name)(3, int(k))
             for made, expected in zip(getattr(jnp, name)(3, k), want, strict=True):
                 np.testing.assert_array_equal(made, expected)
+
+
+@pytest.mark.parametrize("dtype", ["int2", "uint2", "int4", "uint4", "int8", "uint8"])
+def test_indices_narrower_than_the_axis_count_as_numbers(dtype: str) -> None:
+    x = np.arange(300.0, dtype=np.float32)
+    numbers = np.array([1, 0, 1] if dtype.startswith("u") else [1, -2, -1])
+    i = jnp.array(numbers, dtype)
+    looks = (lambda i: jnp.asarray(x)[i], lambda i: jnp.take(x, i),
+             lambda i: jnp.take_along_axis(x, i, 0), lambda i: jnp.asarray(x).at[i].get(),
+             lambda i: xfront.lax.index_take(x, (i,), (0,)), lambda i: jnp.take(x, i, mode="wrap"))
+    for made in xfront.jit(lambda i: [look(i) for look in looks])(i):
+        np.testing.assert_array_equal(made, x[numbers])
+    np.testing.assert_array_equal(jnp.asarray(x)[np.asarray(i)], x[numbers])
+    wanted = x.copy()
+    wanted[numbers] = -7
+    np.testing.assert_array_equal(jnp.asarray(x).at[i].set(-7), wanted)
+    np.testing.assert_array_equal(jnp.put(x, i, -7.0, mode="wrap", inplace=False), wanted)
+    np.testing.assert_array_equal(jnp.delete(x, i), np.delete(x, numbers))
+    assert jnp.asarray(x)[i[0]] == 1
+    counts = np.abs(numbers) % 2
+    np.testing.assert_array_equal(jnp.bincount(jnp.array(counts, dtype)), np.bincount(counts))
+    np.testing.assert_array_equal(jnp.repeat(x[:3], jnp.array(counts, dtype)),
+                                  np.repeat(x[:3], counts))
+    np.testing.assert_array_equal(jnp.choose(jnp.array(counts, dtype), [x[:3], x[3:6]]),
+                                  np.choose(counts, [x[:3], x[3:6]]))
