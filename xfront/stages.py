@@ -124,8 +124,8 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()
     Returns: a function of the same arguments, or of ShapeDtypeStructs in their place, that returns
       a `ClosedJaxpr`, a view of the IR under JAX's names (docs/programs.md) whose `.ir` is the
       Function. With `return_shape` it returns a pair of that and the tree of the result's shapes.
-    Raises: NotImplementedError for `abstracted_axes`; at the call, TypeError where an argument is
-      not an array.
+    Raises: TypeError where `fun` is not callable; NotImplementedError for `abstracted_axes`; at the
+      call, TypeError where an argument is not an array.
 
     >>> print(xfront.make_jaxpr(jnp.sin)(1.0))
     { lambda ; a:f32[]. let
@@ -164,6 +164,8 @@ def _tracing(fun: Callable[..., Any], kind: str, static_argnums: int | Sequence[
              axis_env: tuple[tuple[Any, int], ...], return_shape: bool,
              close: Callable[[Flat], Any]) -> Callable[..., Any]:
     """A function that traces `fun` and returns the result of `close` on the trace."""
+    if not callable(fun):
+        raise TypeError(f"{kind}: expected a function, got {fun!r}")
     chosen = named_argnums("static", fun, static_argnums, ())
 
     @front_door_of(fun)

@@ -337,6 +337,8 @@ LOOPS: dict[str, Wrong] = {
 }
 
 CALLS: dict[str, Wrong] = {
+    "make_jaxpr of no function": Wrong(lambda: jax.make_jaxpr(3), TypeError,  # pyright: ignore
+                                       ("make_jaxpr", "expected a function", "3")),
     "vmap's sizes": Wrong(lambda: jax.vmap(lambda a, b: a)(X, jnp.ones(4)), ValueError,
                           ("argument a", "f32[3]", "argument b", "f32[4]")),
     "vmap's axis": Wrong(lambda: jax.vmap(lambda a: a, in_axes=2)(X), ValueError,

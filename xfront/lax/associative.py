@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import array_like
+from ..arrays.operands import array_like, convert
 from ..arrays.operands import operand as tracer
 from ..tree_util import tree_flatten, tree_unflatten
 from .shape import along, concatenate, reshape, rev, stack
@@ -81,8 +81,9 @@ def _cut(x: Any, axis: int, start: int, limit: int, stride: int) -> Any:
 
 @eager(static=("axis",))
 def _interleave(even: Any, odd: Any, axis: int) -> Any:
-    """even[0], odd[0], even[1], ...; even may have one element more."""
-    even, odd = tracer("associative_scan", even), tracer("associative_scan", odd)
+    """even[0], odd[0], even[1], ...; even may have one element more. Never weak, as in JAX."""
+    even, odd = (convert(t, t.value.type.dtype)
+                 for t in (tracer("associative_scan", even), tracer("associative_scan", odd)))
     n = odd.shape[axis]
     shape = (*odd.shape[:axis], 2 * n, *odd.shape[axis + 1:])
     both = reshape(stack([along(even, axis, 0, n), odd], axis + 1), shape)

@@ -80,7 +80,8 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
         raise ValueError(f"bincount: only 1-dimensional input is supported, got {np.ndim(x)} axes")
     if length is None:
         known = known_values("bincount", x, "pass `length`, the size of its result, while tracing")
-        length = max(index_of(minlength, "minlength"), int(known.max()) + 1 if known.size else 0)
+        highest = max(int(known.max()), 0) + 1 if known.size else 0    # a negative one counts as 0
+        length = max(index_of(minlength, "minlength"), highest)
     return _bincount(x, weights, index_of(length, "bincount: length"))
 
 

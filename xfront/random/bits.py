@@ -207,6 +207,7 @@ def randint(key: ArrayLike, shape: ShapeLike, minval: ArrayLike, maxval: ArrayLi
 
     Two draws are reduced modulo the span, so the bias is below 2**-bits of the dtype. Where
     minval >= maxval the result is minval; bounds outside the range of the dtype mean its ends.
+    Bounds that are floats lose their fraction, so 1e6 may be written for a million.
 
     >>> random.randint(random.key(0), (3,), 0, 10).dtype
     dtype('int32')
@@ -248,10 +249,21 @@ def _past_end(maxval: Any, made: DType, info: Any, size: tuple[int, ...]) -> Tra
     never for a narrower dtype that is drawn in this one."""
     if info.max < iinfo(made.numpy).max:
         return constant(False, dtypes.bool_, size)
-    if type(maxval) is Tracer and iinfo(maxval.dtype).max > info.max:
-        top = constant(info.max, maxval.value.type.dtype, size)
-        return emit(ops.gt, broadcast_to(maxval, size), top)
+    if type(maxval) is Tracer:
+        own = maxval.value.type.dtype
+        if own.is_float:                              # info.max itself may not be a float
+            wide = _wide(maxval)
+            end = constant(float(info.max + 1), wide.value.type.dtype, size)
+            return emit(ops.ge, broadcast_to(wide, size), end)
+        if own.is_integer and iinfo(own.numpy).max > info.max:
+            top = constant(info.max, own, size)
+            return emit(ops.gt, broadcast_to(maxval, size), top)
     return constant(isinstance(maxval, int) and maxval > info.max, dtypes.bool_, size)
+
+
+def _wide(x: Tracer) -> Tracer:
+    """A float of 32 bits at least, which can hold one past the end of every integer dtype."""
+    return convert(x, dtypes.f32) if x.value.type.dtype.bits < 32 else x
 
 
 def _clipped(x: Any, made: DType, info: Any, size: tuple[int, ...]) -> Tracer:
@@ -262,8 +274,10 @@ def _clipped(x: Any, made: DType, info: Any, size: tuple[int, ...]) -> Tracer:
     size_of("randint", size, t.shape)
     if t.value.type.dtype is dtypes.bool_:
         t = convert(t, made)
+    if t.value.type.dtype.is_float:                   # truncates, and saturates at made's ends
+        t = convert(_wide(t), made)
     if not t.value.type.dtype.is_integer:
-        raise TypeError(f"randint: minval and maxval must be integers, got {t.dtype}")
+        raise TypeError(f"randint: minval and maxval must be integers or floats, got {t.dtype}")
     own = iinfo(t.dtype)
     if own.max > info.max or own.min < info.min:
         held = [max(min(int(v), int(own.max)), int(own.min)) for v in (info.min, info.max)]

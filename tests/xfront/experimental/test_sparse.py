@@ -242,7 +242,7 @@ def test_sparsify() -> None:
                                                          shape=(2, 3))),
     (ValueError, "do not fit", lambda: sparse.BCSR((np.ones(2), np.zeros(2, int), np.zeros(2, int)),
                                                    shape=(2, 3))),
-    (ValueError, "contracted sizes", lambda: M @ np.ones(2)),
+    (TypeError, "contracted sizes", lambda: M @ np.ones(2)),
     (ValueError, "sparse_format", lambda: sparse.eye(2, sparse_format="dia")),
     (ValueError, "on_inefficient", lambda: M.update_layout(n_batch=1, on_inefficient="no")),
     (TypeError, "sizes of axes", lambda: sparse.bcoo_dot_general(

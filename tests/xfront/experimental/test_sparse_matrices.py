@@ -236,7 +236,7 @@ C, R, L = [cls.fromdense(D) for cls in KINDS.values()]
     (ValueError, "duplicate", lambda: C.transpose((0, 0))),
     (ValueError, "permutation", lambda: C.transpose((0,))),
     (ValueError, "axis", lambda: R.transpose((0, 2))),
-    (ValueError, "contracted sizes", lambda: R @ W),
+    (TypeError, "contracted sizes", lambda: R @ W),
     (ValueError, "matmul", lambda: L @ 2.0),
     (ValueError, r"coo_matvec.*shape \(3,\)", lambda: sparse.coo_matvec(C, W)),
     (ValueError, r"csr_matmat.*shape \(2, columns\)",

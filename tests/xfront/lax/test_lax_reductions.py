@@ -117,6 +117,9 @@ def test_associative_scan():
         wanted.append(x)
     close(values, wanted)
     close(gains, np.cumprod(M, 0))
+    halves = xfront.numpy.full(3, 0.5)
+    assert halves.weak_type
+    assert not any(lax.associative_scan(lax.add, halves[:n]).weak_type for n in (2, 3))
     close(xfront.grad(lambda m: lax.associative_scan(lax.add, m)[-1].sum())(M), np.ones_like(M))
     with pytest.raises(ValueError, match="the same size along"):
         lax.associative_scan(lax.add, (M, M[:2]))

@@ -202,6 +202,7 @@ def test_a_difference_of_sets_has_the_dtype_of_the_first() -> None:
     with pytest.raises(OverflowError):
         jnp.searchsorted(np.arange(3), 2 ** 40)
     assert jnp.bincount(np.array([True, False, True])).tolist() == [1, 2]
+    assert jnp.bincount(np.array([-5, -3])).tolist() == [2]
 
 
 def test_trapezoid_promotes_samples_and_distance() -> None:

@@ -96,6 +96,30 @@ def test_bounds_outside_of_a_narrow_dtype_mean_its_ends(wide):
         assert set(made.tolist()) == numbers, (dtype, low, high)
 
 
+def test_integers_between_bounds_that_are_floats_or_bools():
+    key = random.key(0)
+    low, high = jnp.float16(1), jnp.float16(60000)
+    drawn = xfront.jit(lambda start, end, ends: {
+        "whole": random.randint(key, (4,), 0, 1e3),
+        "fractions": random.randint(key, (4,), start, end),
+        "infinite": random.randint(key, (4,), 0, jnp.inf),
+        "bools": random.randint(key, (4,), 0, True),
+        "half": random.randint(key, (4,), low, high),
+        "ends": random.randint(key, (2000,), ends[0], ends[1], "int8"),
+        "unsigned": random.randint(key, (4,), -1.5, 2.7, "uint32"),
+    })(-1.5, 2.7, jnp.array([126.0, 1e9]))
+    assert drawn["whole"].tolist() == [789, 0, 712, 373]
+    assert drawn["fractions"].tolist() == [0, -1, 1, 0]
+    assert drawn["infinite"].tolist() == [31327077, 89727312, 349724617, 1554082365]
+    assert drawn["bools"].tolist() == [0, 0, 0, 0]
+    assert drawn["half"].tolist() == [47208, 7410, 29526, 19435]
+    assert set(drawn["ends"].tolist()) == {126, 127}
+    assert drawn["unsigned"].tolist() == [1, 0, 0, 1]
+    assert random.randint(key, (4,), 0.5, 3.5).tolist() == [1, 0, 2, 1]
+    with pytest.raises(TypeError, match="must be integers or floats, got complex64"):
+        random.randint(key, (4,), 0, 2j)
+
+
 def test_streams_with_64_bits():
     key, f32 = random.key(5), np.float32
     with xfront.enable_x64(True):

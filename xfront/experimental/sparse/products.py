@@ -42,7 +42,7 @@ Numbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], 
 def matmul(lhs: Any, rhs: Any) -> Any:
     """lhs @ rhs with the axes of `numpy.matmul`, where at least one operand is sparse.
 
-    Raises: ValueError for scalars, and where contracted sizes differ.
+    Raises: ValueError for scalars; TypeError where contracted sizes differ.
     """
     lhs, rhs = [x if isinstance(x, BCOO) else jnp.asarray(x) for x in (lhs, rhs)]
     if lhs.ndim == 0 or rhs.ndim == 0:
@@ -52,7 +52,7 @@ def matmul(lhs: Any, rhs: Any) -> Any:
     lhs, rhs = lhs.astype(dtype), rhs.astype(dtype)
     row = rhs.ndim - 2 if rhs.ndim > 1 else 0
     if lhs.shape[-1] != rhs.shape[row]:
-        raise ValueError(f"matmul: contracted sizes differ: {lhs.shape} and {rhs.shape}")
+        raise TypeError(f"matmul: contracted sizes differ: {lhs.shape} and {rhs.shape}")
     if lhs.ndim <= 2 and rhs.ndim <= 2:
         return bcoo_dot_general(lhs, rhs, dimension_numbers=(((lhs.ndim - 1,), (row,)), ((), ())))
     if lhs.ndim < 3 and isinstance(lhs, BCOO):               # one lhs for all matrices of rhs
