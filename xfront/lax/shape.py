@@ -15,6 +15,7 @@ import numpy as np
 from xfront_ir import dtypes as ir_dtypes
 from xfront_ir import ops
 
+from ..arrays import binding
 from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike, SupportsShape
 from ..arrays.arguments import at_home
 from ..arrays.commitment import beside
@@ -455,15 +456,30 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
          sharding: ShardingLike = None) -> Array:
     """An array filled with a scalar, in its dtype (weak for a Python number) or the one given.
 
-    `sharding` is None or the default device's.
+    It lies as `sharding` says, on the default device if that is None.
+    Raises: TypeError where the fill value is not a scalar or `sharding` is not a Sharding.
 
     >>> lax.full((2,), 7)
     Array([7, 7], dtype=int32, weak_type=True)
     """
-    at_home("full", sharding, "sharding")
     if dtype is not None:
         fill_value = number_in(fill_value, as_dtype(dtype))
-    return _full(shape, fill_value, dtype)
+    return _lying("full", _full(shape, fill_value, dtype), sharding)
+
+
+def _lying(name: str, made: Any, sharding: Any) -> Any:
+    """`made` as a sharding says; as it is for None. Raises: TypeError for anything else."""
+    if sharding is None:
+        return made
+    if not isinstance(sharding, binding.Sharding):
+        raise TypeError(f"{name}: sharding must be a Sharding or None, got {sharding!r} of type "
+                        f"{type(sharding).__name__}")
+    mesh = getattr(sharding, "mesh", None)
+    if mesh is not None and not mesh.axis_names:
+        return made                # the sharding in the type of arrays on one device
+    from ..devices import device_put  # late: it builds on arrays
+
+    return device_put(made, sharding)
 
 
 @eager(static=("shape", "dtype"))
@@ -486,12 +502,12 @@ def full_like(x: ArrayLike | SupportsShape, fill_value: ArrayLike, dtype: DTypeL
 
     Args:
       x: an array, or anything with shape and dtype.
-      sharding: None or the default device's.
+      sharding: where the array goes; None for where `x` is, if the shapes are equal.
+    Raises: TypeError where `sharding` is not a Sharding.
 
     >>> lax.full_like(jnp.array([1, 2]), 7)
     Array([7, 7], dtype=int32)
     """
-    at_home("full_like", sharding, "sharding")
     if not hasattr(x, "shape"):
         array_like("full_like", x)
     own = getattr(x, "dtype", None)
@@ -502,6 +518,8 @@ def full_like(x: ArrayLike | SupportsShape, fill_value: ArrayLike, dtype: DTypeL
         made = keys_of_word("full_like", fill_value, sizes("shape", shape), wanted)
     else:
         made = _full_like(shape, number_in(fill_value, wanted), wanted, weak and dtype is None)
+    if sharding is not None:
+        return _lying("full_like", made, sharding)
     if type(x) is Tracer:
         return lying_as(made, x)
     place = beside(x, made.shape)

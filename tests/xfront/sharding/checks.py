@@ -585,6 +585,27 @@ def check_new_arrays_lie_on_the_mesh_in_context() -> None:
         assert len(jnp.ones(8, device=xfront.devices()[1]).devices()) == 1
 
 
+def check_filled_arrays_lie_as_their_sharding_says() -> None:
+    for over in (xfront.make_mesh((4, 2), ("x", "y")), mesh()):
+        for spec in (P("x", "y"), P("y"), P()):
+            there = NamedSharding(over, spec)
+            like = xfront.device_put(np.zeros((8, 4), np.float32), there)
+            for made in (
+                    lax.full((8, 4), 2.0, sharding=there),
+                    lax.full_like(np.zeros((8, 4), np.int32), 2, sharding=there),
+                    xfront.jit(lambda there=there: lax.full((8, 4), 2.0, sharding=there))(),
+                    xfront.jit(lambda x, there=there: lax.full_like(x, 2, sharding=there))(like),
+                    xfront.grad(lambda x, there=there: (
+                        x * lax.full_like(x, 2.0, sharding=there)).sum())(like)):
+                assert made.sharding.is_equivalent_to(there, 2), (made.sharding, there)
+                np.testing.assert_array_equal(made, np.full((8, 4), 2))
+    third = xfront.devices()[3]
+    alone = lax.full(3, 1, sharding=xfront.sharding.SingleDeviceSharding(third))
+    assert alone.devices() == {third}
+    raises(TypeError, ["full: sharding must be a Sharding or None, got 3"],
+           lambda: lax.full(3, 1, sharding=3))
+
+
 def check_shardings_of_one_device_have_no_more_entries_than_the_value() -> None:
     one = NamedSharding(xfront.make_mesh((1,), ("x",)), P("x", None))
     for told in ({"in_shardings": one}, {"out_shardings": one}):
