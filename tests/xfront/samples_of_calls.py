@@ -152,7 +152,8 @@ CALLS: dict[str, tuple[Any, tuple, dict[str, Any]]] = {
     "xfront.shard_map": (after(jax.shard_map, V), (twice,),
                          {"mesh": jax.make_mesh((1,), ("i",)), "in_specs": jax.P(),
                           "out_specs": jax.P()}),
-    "xfront.smap": (in_context(jax.make_mesh((1,), ("i",)), after(jax.smap, V)), (twice,),
+    "xfront.smap": (in_context(jax.make_mesh((1,), ("i",), (jax.sharding.AxisType.Auto,)),
+                               after(jax.smap, V)), (twice,),
                     {"in_axes": 0, "out_axes": 0, "axis_name": "i"}),
     "xfront.linear_transpose": (after(jax.linear_transpose, S), (twice, S), {}),
     **{f"initializers.{name}": (after(getattr(jax.nn.initializers, name), KEY, (3, 3)), args, {})
