@@ -27,7 +27,8 @@ def shard_map(f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any,
       does not have; and the errors of `xfront.shard_map`.
 
     >>> import warnings
-    >>> mesh, rows, whole = xfront.make_mesh((1,), ("rows",)), xfront.P("rows"), xfront.P()
+    >>> mesh = xfront.sharding.Mesh(xfront.devices()[:1], ("rows",))
+    >>> rows, whole = xfront.P("rows"), xfront.P()
     >>> with warnings.catch_warnings(action="ignore"):
     ...     f = shard_map.shard_map(lambda x: lax.psum(x, "rows"), mesh, rows, whole)
     >>> f(jnp.arange(2))

@@ -432,7 +432,7 @@ def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
 
     >>> def f(x, y):
     ...     return x + lax.pcast(y, "i", to="varying")
-    >>> mesh, parts = xfront.make_mesh((1,), ("i",)), xfront.P("i")
+    >>> mesh, parts = xfront.sharding.Mesh(xfront.devices()[:1], ("i",)), xfront.P("i")
     >>> added = xfront.shard_map(f, mesh=mesh, in_specs=(parts, xfront.P()), out_specs=parts)
     >>> added(jnp.ones(2), 2.0)
     Array([3., 3.], dtype=float32)
@@ -473,7 +473,7 @@ def pvary(x: T, axis_name: AxisName) -> T:
 
     >>> def f(x, y):
     ...     return x + lax.pvary(y, "i")
-    >>> mesh, parts = xfront.make_mesh((1,), ("i",)), xfront.P("i")
+    >>> mesh, parts = xfront.sharding.Mesh(xfront.devices()[:1], ("i",)), xfront.P("i")
     >>> added = xfront.shard_map(f, mesh=mesh, in_specs=(parts, xfront.P()), out_specs=parts)
     >>> added(jnp.ones(2), 2.0)
     Array([3., 3.], dtype=float32)

@@ -69,7 +69,7 @@ def shard_map(f: Callable[..., Any] | None = None, /, *, out_specs: Any, in_spec
       axes without `check_vma` or over some axes of the mesh alone.
     Source: Shardy, `sdy.manual_computation`.
 
-    >>> mesh = xfront.make_mesh((1,), ("i",))
+    >>> mesh = xfront.sharding.Mesh(xfront.devices()[:1], ("i",))
     >>> total = xfront.shard_map(lambda x: xfront.lax.psum(x, "i"), mesh=mesh,
     ...                          in_specs=xfront.P("i"), out_specs=xfront.P())
     >>> total(jnp.arange(3.))
@@ -464,7 +464,7 @@ def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_ax
     Raises: TypeError where a position is not a non-negative int, or `axis_name` not a string; and
       the errors of `shard_map`.
 
-    >>> with xfront.set_mesh(xfront.make_mesh((1,), ("rows",))):
+    >>> with xfront.set_mesh(xfront.sharding.Mesh(xfront.devices()[:1], ("rows",))):
     ...     total = xfront.smap(lambda x: lax.psum(x.sum(), "rows"), in_axes=0, out_axes=None,
     ...                         axis_name="rows")
     ...     total(jnp.arange(4))
