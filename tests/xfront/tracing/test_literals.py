@@ -96,7 +96,7 @@ HOLDERS: dict[str, Callable[[float], Callable[..., Any]]] = {
     "while_tangent": lambda c: lambda v: jax.linearize(lambda v: lax.while_loop(
         lambda s: jnp.sum(s) < 9.0, lambda s: s * s + c, v), v)[1](v),
     "shard_map": lambda c: jax.shard_map(
-        lambda v: lax.psum(v * c, "i"), mesh=jax.make_mesh((1,), ("i",)),
+        lambda v: lax.psum(v * c, "i"), mesh=jax.sharding.Mesh(jax.devices()[:1], ("i",)),
         in_specs=jax.P("i"), out_specs=jax.P()),
     "reduce": lambda c: lambda v: lax.reduce(v, 0.0, lambda a, b: a + b * c, (0,)),
     "gather": lambda c: lambda v: v.at[I].get(mode="fill", fill_value=c),
