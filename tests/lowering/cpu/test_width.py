@@ -20,7 +20,7 @@ CHOSEN = ((width.OPTION, 512),)
 @pytest.fixture(autouse=True)
 def on_wide_cpu(monkeypatch) -> None:
     monkeypatch.setattr(disk_cache, "cpu_text", lambda: WIDE)
-    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    monkeypatch.setattr(disk_cache, "xla_flags", str)
 
 
 @pytest.mark.parametrize("text, wide", (
@@ -47,7 +47,7 @@ def test_which_programs(func, monkeypatch) -> None:
         assert width.options(make(func, least - 1)) == ()
     assert width.options(elementwise(func, least, ops.erf_inv)) == CHOSEN
     assert width.options(func([named("f32", least)], lambda b, x: [x])) == ()
-    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_prefer_vector_width=256")
+    monkeypatch.setattr(disk_cache, "xla_flags", lambda: f"--{width.OPTION}=256")
     assert width.options(elementwise(func, least)) == ()
 
 
