@@ -462,7 +462,7 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
     >>> lax.full((2,), 7)
     Array([7, 7], dtype=int32, weak_type=True)
     """
-    if dtype is not None:
+    if type(fill_value) is int and dtype is not None:
         fill_value = number_in(fill_value, as_dtype(dtype))
     return _lying("full", _full(shape, fill_value, dtype), sharding)
 
@@ -632,7 +632,6 @@ def shape_as_value(shape: Sequence[int]) -> np.ndarray:
 
 # --- dtypes ---------------------------------------------------------------------------------
 
-@front_door
 def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The elements as another dtype: floats become integers towards zero, complex numbers lose
     their imaginary part.
@@ -645,7 +644,9 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """
     if new_dtype is None:
         raise ValueError("convert_element_type: new_dtype must be a dtype, got None")
-    return _convert(number_in(operand, as_dtype(new_dtype)), new_dtype)
+    if type(operand) is int:
+        return _convert(number_in(operand, as_dtype(new_dtype)), new_dtype)
+    return _convert(operand, new_dtype)
 
 
 @eager(static=("new_dtype",))
