@@ -210,10 +210,11 @@ def shapes_of(flat: Flat) -> Any:
     if following is not None:
         structs = [s.update(vma=names) for s, names in
                    zip(structs, following.cast(flat.function)[2], strict=True)]
-    mesh = get_abstract_mesh()
-    if mesh.axis_names and mesh.explicit_axes == mesh.axis_names:    # it has the whole values
-        structs = [s if s.sharding is not None else s.update(sharding=s.aval.sharding)
-                   for s in structs]
+    if binding.mesh_state.value is not None:
+        mesh = get_abstract_mesh()
+        if mesh.axis_names and mesh.explicit_axes == mesh.axis_names:    # it has the whole values
+            structs = [s if s.sharding is not None else s.update(sharding=s.aval.sharding)
+                       for s in structs]
     return tree_unflatten(flat.out_tree, structs)
 
 

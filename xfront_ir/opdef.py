@@ -430,9 +430,9 @@ def check_attrs(definition: OpDef, attrs: Mapping[str, Any]) -> None:
             if kind.optional:
                 continue
             raise IRTypeError(f"{definition.name}: attribute {key!r} ({kind}) is missing")
-        if not kind.accepts(attrs[key]):
-            raise IRTypeError(f"{definition.name}: attribute {key!r} must be {kind}, "
-                              f"got {attrs[key]!r}")
+        value = attrs[key]
+        if (value is not None or not kind.optional) and not kind.check(value):
+            raise IRTypeError(f"{definition.name}: attribute {key!r} must be {kind}, got {value!r}")
     if extra := [key for key in attrs if key not in schema]:
         raise IRTypeError(f"{definition.name} has no attribute called {extra[0]!r}")
 
