@@ -4,14 +4,15 @@ XLA takes 10 to 50 ms to compile the smallest program, and most programs with wh
 begins (keys, their splits, a product with a number, an element of an array) run a few times. NumPy
 computes them in a tenth of a millisecond. So a program is compiled when it has run `RUNS` times.
 
-`is_exact` says for which programs the results are known to be those of the compiled one:
+`computed` says for which programs the results are known to be those of the compiled one:
 
 - integers, booleans and keys of threefry: whatever the compiler makes of them is the same;
 - ops that move elements, and those that the IR knows to be exact (`EXACT`);
 - at most one op that rounds, with no constant beside it: a compiler may contract two of them, or
   multiply by the reciprocal of a constant;
-- quotients only by what no op spreads over several elements: XLA multiplies by the reciprocal of a
-  scalar, and products with booleans not at all: it chooses between 0 and the other factor.
+- quotients only by what no op spreads over several elements, or by a scalar alone, by whose
+  reciprocal XLA multiplies; products with booleans not at all: XLA chooses between 0 and the other
+  factor.
 
 `results` looks at the numbers too: it computes nothing with infinities, NaN and subnormal numbers,
 which compiled programs take for zeros.
@@ -41,8 +42,8 @@ to compile the smallest."""
 MOST_ELEMENTS = 4096
 MOST_OPS = 16
 
-DRAWN = 1024
-"""The elements of a draw of all shapes. Its program gets the options of the smaller ones."""
+DRAWN = (1024, 4096)
+"""The elements of draws of all shapes. Their programs get the options of the smaller ones."""
 
 LONGEST_WAIT = 0.01
 """Seconds for which a program waits for its operands: compiling it takes as long. Where they take
@@ -68,8 +69,14 @@ _OF_DRAWS = frozenset((ops.erf, ops.erf_inv))
 """Further ops of which each element depends on those at its place."""
 
 
+def computed(function: Function) -> Function | None:
+    """The program with which NumPy gives every bit of the results of this one on a CPU, for finite
+    numbers; None where none is known."""
+    return function if is_exact(function) else _by_reciprocal(function)
+
+
 def is_exact(function: Function) -> bool:
-    """Whether NumPy gives every bit of the results of this program on a CPU, for finite numbers."""
+    """Whether NumPy gives every bit of the results with the ops of the program itself."""
     if len(function.ops) > MOST_OPS or not all([_is_small(v.type) for v in function.params]):
         return False
     rounding: list[OpDef] = []
@@ -86,6 +93,45 @@ def is_exact(function: Function) -> bool:
             others.add(_beside(op))
     return not rounding or len(rounding) == 1 and others.isdisjoint(
         _EXCLUDED.get(rounding[0], _CONSTANTS))
+
+
+def _by_reciprocal(function: Function) -> Function | None:
+    """For the quotient of an array by a scalar, the product that XLA computes; else None.
+
+        %2: f32[3] = broadcast_in_dim(%1) {shape = [3]}    %2: f32[] = div(1.0, %1)
+        %3: f32[3] = div(%0, %2)                           %3: f32[3] = broadcast_in_dim(%2) {...
+                                                           %4: f32[3] = mul(%0, %3)
+    """
+    *before, last = function.ops or (None,)
+    if last is None or last.definition is not ops.div or function.returns != last.results or not (
+            1 < last.results[0].type.size <= MOST_ELEMENTS):
+        return None
+    x, divisor = last.operands
+    spread = before[-1] if before else None
+    if spread is None or spread.definition is not ops.broadcast_in_dim or (
+            spread.results[0] is not divisor or x not in function.params):
+        return None
+    (scalar,) = spread.operands
+    made = before[:-1]
+    if scalar.type.shape or not _are_a_converted_param(made, scalar, function) or not all(
+            [_is_small(v.type) for v in (*function.params, scalar)]):
+        return None
+    b = Builder(function.name)
+    env = {v: b.param(v.type) for v in function.params}
+    for op in made:
+        env[scalar] = b.emit(op.definition, env[op.operands[0]], **op.attrs)
+    share = b.emit(ops.div, b.ones(scalar.type), env[scalar])
+    spread_share = b.emit(spread.definition, share, **spread.attrs)
+    return b.close([b.emit(ops.mul, env[x], spread_share)])
+
+
+def _are_a_converted_param(made: Sequence[Op], scalar: Value, function: Function) -> bool:
+    """Whether the ops are none, for a parameter, or the one that converts a parameter to it."""
+    if not made:
+        return scalar in function.params
+    return (len(made) == 1 and made[0].definition is ops.convert and made[0].results[0] is scalar
+            and made[0].operands[0] in function.params
+            and not made[0].operands[0].type.dtype.is_inexact)
 
 
 def _beside(op: Op) -> Any:
@@ -147,8 +193,8 @@ def results(function: Function, arrays: Sequence[Any]) -> list[np.ndarray] | Non
 # --- draws --------------------------------------------------------------------------------
 
 def draw_of_all_shapes(function: Function) -> Function | None:
-    """A program of `DRAWN` elements whose first ones are those of a small draw, of any shape: each
-    element is computed from the bits of its number. None where the program is no such draw.
+    """A program of 1,024 or 4,096 elements whose first ones are those of a smaller draw, of any
+    shape: each element is computed from the bits of its number. None where it is no such draw.
 
         %1: u32[3,4] = random_bits(%key) {shape = [3, 4]}    %1: u32[1024] = random_bits(%key) {...
         %2: f32[3,4] = bitcast(%1) {dtype = f32}             %2: f32[1024] = bitcast(%1) {...
@@ -156,9 +202,10 @@ def draw_of_all_shapes(function: Function) -> Function | None:
     if len(function.returns) != 1:
         return None
     shape = function.returns[0].type.shape
-    if not shape or not 0 < math.prod(shape) <= DRAWN or not all([
+    if not shape or not 0 < math.prod(shape) <= DRAWN[-1] or not all([
             not v.type.shape or v.type.dtype.is_integer for v in function.params]):
         return None
+    length = next(n for n in DRAWN if math.prod(shape) <= n)
     b = Builder(function.name)
     env = {v: b.param(v.type) for v in function.params}
     wide: set[Value] = set()
@@ -171,7 +218,7 @@ def draw_of_all_shapes(function: Function) -> Function | None:
         if _is_of_draw(op, shape, wide):
             wide.add(result)
             drawn += op.definition is ops.random_bits
-            attrs = {**attrs, "shape": (DRAWN,)} if "shape" in attrs else attrs
+            attrs = {**attrs, "shape": (length,)} if "shape" in attrs else attrs
         elif not wide.isdisjoint(op.operands) or result.type.shape:
             return None
         env[result] = b.emit(op.definition, *[env[v] for v in op.operands], **attrs)

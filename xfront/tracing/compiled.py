@@ -160,12 +160,12 @@ class Compiled:
 class FirstRuns(Compiled):
     """A small un-jitted program that NumPy runs at first; it is compiled for later runs."""
 
-    __slots__ = ("function", "left", "named")
+    __slots__ = ("by_hand", "function", "left", "named")
 
-    def __init__(self, function: Function, name: str, kept: Sequence[bool],
+    def __init__(self, by_hand: Function, function: Function, name: str, kept: Sequence[bool],
                  out_types: Sequence[tuple[TensorType, bool]], place: Placement) -> None:
         super().__init__(None, kept, out_types, place)
-        self.function, self.named = function, name
+        self.by_hand, self.function, self.named = by_hand, function, name
         self.left = by_numpy.RUNS
 
     @property
@@ -188,7 +188,7 @@ class FirstRuns(Compiled):
         if self.executable is None:
             if self.left > 0:
                 self.left -= 1
-                values = by_numpy.results(self.function, buffers)
+                values = by_numpy.results(self.by_hand, buffers)
                 if values is not None:
                     return by_numpy.put(values, self.out_avals, self.place.sharding, committed)
             self.executable = executable_of(     # if two threads make it, either serves
@@ -331,10 +331,10 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
     if enable_checks.value:
         watching.verified(pruned)
     if effort == "eager" and not (donated or options or keep_unused) and _is_alone(place):
-        if by_numpy.is_exact(pruned):
-            return FirstRuns(pruned, name, kept, out_types, place)
+        if (by_hand := by_numpy.computed(pruned)) is not None:
+            return FirstRuns(by_hand, pruned, name, kept, out_types, place)
         if (longer := by_numpy.draw_of_all_shapes(pruned)) is not None:
-            return FirstDraws(longer, pruned, name, kept, out_types, place)
+            return FirstDraws(longer, pruned, pruned, name, kept, out_types, place)
     ins, partition = None, None
     if type(place) is not Placement:
         spread: Any = place
