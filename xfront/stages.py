@@ -40,7 +40,7 @@ from .tracing.compiled import captures_first, compile_body, prune
 from .tracing.trace import state
 from .tracing.tracer import Tracer
 from .transforms.custom_rules import named_argnums
-from .transforms.donation import forget_donated, refuse_consumed
+from .transforms.donation import forget_donated, refuse_consumed, warn_of_unusable
 from .transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
 from .tree_util import tree_flatten, tree_map, tree_unflatten
 
@@ -388,6 +388,9 @@ class Lowered(_Stage):
         shift = len(flat.captures)
         donated = [sum(kept[:i + shift]) for i, d in enumerate(traced._donated)
                    if d and kept[i + shift]]
+        if donated:
+            warn_of_unusable(traced.fun_name, [function.params[i].type for i in donated],
+                             [v.type for v in function.returns])
         partition = None
         if type(self._place) is not Placement:
             ins = self._place.params(self._whole, n)

@@ -9,12 +9,16 @@ calls Python.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from xfront_ir.types import TensorType
+
 from ..arrays.binding import ArrayImpl
 from ..arrays.keys import KeyArray
-from ..tracebacks import shorten
+from ..tracebacks import shorten, warn
 from ..tree_util import tree_leaves
 
 
@@ -43,6 +47,26 @@ def donating(compiled: Any, refuse: Callable[[tuple, dict], None],
     call._clear_cache = lambda: compiled._clear_cache()  # type: ignore[attr-defined]
     call._cache_size = lambda: compiled._cache_size()  # type: ignore[attr-defined]
     return call
+
+
+def warn_of_unusable(function: str, donated: Sequence[TensorType], results: Sequence[TensorType]
+                     ) -> None:
+    """Warn of donated buffers that no result can be written to: each takes one of as many bytes."""
+    free = Counter(map(_room, results))
+    left: list[TensorType] = []
+    for t in donated:
+        if free[_room(t)]:
+            free[_room(t)] -= 1
+        else:
+            left.append(t)
+    if left:
+        warn(f"Some donated buffers were not usable: {', '.join(map(str, left))}. No result of "
+             f"{function} that is left has as many bytes, so these arguments keep their memory; "
+             "donate only what a result can replace", UserWarning)
+
+
+def _room(t: TensorType) -> tuple[int, str | None]:
+    return math.prod((*t.shape, *t.dtype.physical)) * t.dtype.numpy.itemsize, t.memory
 
 
 def forget_donated(arguments: Any) -> None:

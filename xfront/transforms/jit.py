@@ -518,6 +518,12 @@ class Jitted:
         key = ("jit", self.name, n, given, options.keep_unused, options.compiler_options,
                options.effort)
         compiled, literals, _ = programs.find(flat.function, key, place, compile_)
+        if given:
+            from .donation import warn_of_unusable  # as in `function`
+
+            kept = compiled.kept[len(compiled.kept) - n:]
+            warn_of_unusable(self.name, [flat.function.params[i].type for i in given if kept[i]],
+                             [t for t, _ in compiled.out_types])
         return Program(compiled, [*flat.captures, *literals], flat.out_tree, flat.function, True)
 
 

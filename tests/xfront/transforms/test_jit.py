@@ -2,6 +2,7 @@
 
 import collections
 import functools
+import warnings
 from typing import Any, cast
 
 import numpy as np
@@ -88,6 +89,34 @@ def test_methods_with_static_self():
             return x * self.factor
 
     assert Scaled().of(2.0) == 6
+
+
+@pytest.mark.parametrize(("f", "shapes", "left"), [
+    (lambda x: x.sum(), [(3,)], "f32[3]"),
+    (lambda x, y: x + y, [(6,), (6,)], "f32[6]"),
+    (lambda d: {"k": d["k"] + d["n"].sum()}, [{"k": (2,), "n": (5,)}], "f32[5]"),
+    (lambda x: x.reshape(2, 3), [(6,)], None),
+    (lambda x: x.astype(jnp.int32), [(6,)], None),
+    (lambda x: x.astype(jnp.float16), [(6,)], "f32[6]"),
+    (lambda x, y: y * 2, [(7,), (6,)], None),                # an unread one is no part of it
+])
+def test_donated_buffers_that_no_result_can_take_are_named(f, shapes, left):
+    args = jax.tree.map(jnp.ones, shapes, is_leaf=lambda x: type(x) is tuple)
+    g = jax.jit(f, donate_argnums=tuple(range(len(args))))
+    lowered = g.trace(*args)
+    for use in (lambda: lowered.lower(), lambda: g(*args)):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            use()
+        said = [str(w.message) for w in seen]
+        if left is None:
+            assert not said
+        else:
+            assert len(said) == 1 and f"not usable: {left}. " in said[0], said
+            assert seen[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        g(*jax.tree.map(jnp.ones, shapes, is_leaf=lambda x: type(x) is tuple))    # told once
 
 
 def test_donated_arguments_are_deleted():
