@@ -2,7 +2,8 @@
 
 Floats narrower than f32 are computed in f32. Sources: Abramowitz and Stegun 6.5.29 (series of the
 incomplete gamma function), 6.5.31 (its continued fraction), 26.5.8 (that of the beta function);
-DLMF 8.12 (the incomplete gamma function where a is large and x near it).
+DLMF 8.12 (the incomplete gamma function where a is large and x near it), 5.7.1 and 8.7.1 (where
+both are small).
 """
 
 from __future__ import annotations
@@ -112,7 +113,9 @@ def _gelu(x: Term) -> Term:
 
 
 # --- incomplete gamma ---------------------------------------------------------------------
-# P(a, x) = front / a * sum of x^n / ((a + 1) ... (a + n))         where x < a + 1
+# P(a, x) = x^a (1 + a s) / gamma(1 + a)                           where a <= 1 and x < 1
+#   with s = sum of (-x)^n / (n! (a + n)), n > 0
+# P(a, x) = front / a * sum of x^n / ((a + 1) ... (a + n))         elsewhere, where x < a + 1
 # 1 - P(a, x) = front * fraction                                   elsewhere
 # front = x^a e^-x / gamma(a)
 
@@ -167,15 +170,59 @@ def _polynomial(x: Term, coefficients: Sequence[float]) -> Term:
     return made
 
 
+_RECIPROCAL = (
+    0.57721566490153286, -0.65587807152025388, -0.042002635034095236, 0.16653861138229149,
+    -0.042197734555544337, -0.0096219715278769736, 0.0072189432466630995, -0.0011651675918590651,
+    -0.00021524167411495097, 0.00012805028238811619, -2.0134854780788239e-5,
+    -1.2504934821426707e-6, 1.1330272319816959e-6, -2.0563384169776071e-7, 6.1160951044814158e-9,
+    5.0020076444692229e-9, -1.1812745704870201e-9, 1.0434267116911005e-10, 7.7822634399050713e-12,
+    -3.6968056186422057e-12, 5.100370287454476e-13, -2.0583260535665068e-14,
+    -5.348122539423018e-15, 1.2267786282382608e-15)
+"""Taylor coefficients of (1 / gamma(1 + a) - 1) / a, from 5.7.1."""
+
+
+def _reciprocal(a: Term) -> tuple[Term, Term]:
+    """(1 / gamma(1 + a) - 1) / a and 1 / gamma(1 + a), for a from 0 to 1."""
+    needed = len(_RECIPROCAL) if a.dtype is dtypes.f64 else 14
+    rise = _polynomial(a, _RECIPROCAL[:needed])
+    return rise, 1.0 + a * rise
+
+
+def _both_small(a: Term, x: Term) -> tuple[Term, Term, Term]:
+    """Whether both are small, and then P and Q, each without a difference of almost equal numbers.
+    """
+    small = (a > 0.0) & (a <= 1.0) & (x > 0.0) & (x < 1.0)
+    a, x = where(small, a, 0.5), where(small, x, 0.5)
+    terms = 18 if a.dtype is dtypes.f64 else 11
+    total = x.like(0.0)
+    for n in range(terms, 0, -1):
+        total = -x * (total + 1.0 / (a + float(n))) / float(n)
+    rise, reciprocal = _reciprocal(a)
+    size = a * ops.log(x)
+    power = ops.exp(size) * reciprocal
+    upper = -(ops.expm1(size) * reciprocal + a * (rise + power * total))
+    return small, where(upper < 0.5, 1.0 - upper, power * (1.0 + a * total)), upper
+
+
 def _gamma_parts(a: Term, x: Term, slopes: bool) -> tuple[Term, Term, list[Term], list[Term]]:
-    """Whether to use the fraction (else the series), the log of the front, and for both the value,
-    followed by the derivative in a if `slopes`: first of the series, then of the fraction."""
+    """Whether to use the fraction (else the series), the front, and for both the value, followed by
+    the derivative in a if `slopes`: first of the series, then of the fraction. Without `slopes`,
+    neither is right where `_both_small` is used."""
     inside = (x > 0.0) & (a > 0.0) & (x < float("inf")) & (a < float("inf")) & ~_is_large(a, x)
+    if not slopes:
+        inside = inside & ((a > 1.0) | (x >= 1.0))
     a, x = where(inside, a, 1.0), where(inside, x, 1.0)
-    far = x >= a + 1.0
+    far = x >= (a + 1.0 if slopes else where(a > 1.0, a + 1.0, 1.0))
     series = _gamma_series(where(far, 1.0, a), where(far, 1.0, x), slopes)
     fraction = _gamma_fraction(where(far, a, 1.0), where(far, x, 2.0), slopes)
-    return far, _log_front(a, x), series, fraction
+    return far, _front(a, x), series, fraction
+
+
+def _front(a: Term, x: Term) -> Term:
+    """Its factors for small a, where their logarithms would lose digits of each other."""
+    small = where(a > 1.0, 1.0, a)
+    product = small * _reciprocal(small)[1] * ops.exp(small * ops.log(x)) * ops.exp(-x)
+    return where(a > 1.0, ops.exp(_log_front(a, x)), product)
 
 
 def _log_front(a: Term, x: Term) -> Term:
@@ -263,7 +310,9 @@ def _at_edges(a: Term, x: Term, inside: Term, none: float, all: float) -> Term:
 @_formula(ops.igamma)
 def _igamma(a: Term, x: Term) -> Term:
     far, front, (series,), (fraction,) = _gamma_parts(a, x, False)
-    inside = where(far, 1.0 - fraction * ops.exp(front), series * ops.exp(front) / a)
+    inside = where(far, 1.0 - fraction * front, series * front / a)
+    small, lower, _ = _both_small(a, x)
+    inside = where(small, lower, inside)
     inside = where(_is_large(a, x), _Temme(a, x).tail(-1.0), inside)
     return _at_edges(a, x, inside, 0.0, 1.0)
 
@@ -271,7 +320,9 @@ def _igamma(a: Term, x: Term) -> Term:
 @_formula(ops.igammac)
 def _igammac(a: Term, x: Term) -> Term:
     far, front, (series,), (fraction,) = _gamma_parts(a, x, False)
-    inside = where(far, fraction * ops.exp(front), 1.0 - series * ops.exp(front) / a)
+    inside = where(far, fraction * front, 1.0 - series * front / a)
+    small, _, upper = _both_small(a, x)
+    inside = where(small, upper, inside)
     inside = where(_is_large(a, x), _Temme(a, x).tail(1.0), inside)
     return _at_edges(a, x, inside, 1.0, 0.0)
 
@@ -290,7 +341,7 @@ def _gamma_slope(a: Term, x: Term, over_density: bool) -> Term:
     """The derivative of P in a; if `over_density`, divided by the density
     x^(a-1) e^-x / gamma(a)."""
     far, front, (series, d_series), (fraction, d_fraction) = _gamma_parts(a, x, True)
-    scale = x if over_density else ops.exp(front)
+    scale = x if over_density else front
     near = (d_series + series * (ops.log(x) - ops.digamma(a + 1.0))) / a
     made = where(far, -(d_fraction + fraction * (ops.log(x) - ops.digamma(a))), near) * scale
     return where(_is_large(a, x), _Temme(a, x).slope(over_density), made)

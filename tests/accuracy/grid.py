@@ -28,6 +28,7 @@ WIDE = np.concatenate([line(-12, 12), decades(-9, 3), -decades(-9, 3)])
 POSITIVE = np.concatenate([line(0.01, 40), decades(-9, 3)])
 UNIT = np.concatenate([line(1e-4, 0.9999), decades(-9, -1)])
 A, B = cycle(0.3, 1.0, 2.5, 7.0, 30.0), cycle(0.7, 4.0, 1.5)
+SHARES = cycle(1e-6, 0.001, 0.01, 0.1, 0.4, 0.9)
 PLANE = line(-9, 9) + 1j * cycle(0.3, 4.0, -1.2, 9.0, 0.01, -3.0, 1.0)
 
 GRID: dict[str, tuple[np.ndarray, ...]] = {
@@ -60,7 +61,9 @@ GRID: dict[str, tuple[np.ndarray, ...]] = {
     "gamma": (line(0.01, 33),),
     "gamma, x < 0": (line(-9.7, -0.1),),
     "gammainc": (A, line(0.01, 60)),
+    "gammainc, a < 1": (SHARES, decades(-9, 1.5)),
     "gammaincc": (A, line(0.01, 30)),
+    "gammaincc, a < 1": (SHARES, decades(-9, 1.5)),
     "gammaln": (POSITIVE,),
     "hyp1f1": (A, B, line(-20, 20)),
     "hyp2f1": (B, A / 4, 1.6 + B, line(-0.95, 0.9)),

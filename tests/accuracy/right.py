@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -125,7 +126,7 @@ RIGHT: dict[str, Callable[..., Any]] = {
 
 def right(name: str, given: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The values of a function of the grid: of each the nearest number, and the rest."""
-    f = RIGHT[name.partition(", x <")[0]]
+    f = RIGHT[re.split(r", \w < ", name)[0]]
     with mpmath.workdps(_DIGITS):
         found = [f(*map(mp.mpmathify, point)) for point in zip(*(x.tolist() for x in given))]
         if any(x.dtype.kind == "c" for x in given):
