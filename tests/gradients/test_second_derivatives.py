@@ -25,6 +25,7 @@ from . import rows, twice
 RECORDED = json.loads((Path(__file__).parents[1] / "recorded/second_derivatives.json").read_text())
 OUTSIDE = "NaN outside the domain, where the function is NaN"
 INFINITE = "at infinity, or where the value is, differences of infinities are NaN"
+PRODUCT = "a slope is a product of the other factors, and that of an infinity and 0 is NaN"
 OTHERS = {
     "numpy.arccosh": OUTSIDE, "lax.acosh": OUTSIDE, "numpy.arctanh": OUTSIDE, "lax.atanh": OUTSIDE,
     "nn.log1mexp": OUTSIDE, "special.digamma": OUTSIDE, "lax.digamma": OUTSIDE,
@@ -52,6 +53,8 @@ OTHERS = {
     "numpy.linalg.qr": "a singular matrix has no derivative",
     "special.zeta": "NaN where the function is: q = 0 and infinity",
     "special.poch": INFINITE,
+    "lax.cumprod": PRODUCT, "lax.cumprod[reverse]": PRODUCT, "numpy.cumprod": PRODUCT,
+    "numpy.cumulative_prod": PRODUCT, "numpy.nancumprod": PRODUCT,
 }
 """Why a row differs where the library of reference has a number."""
 CASES = twice.all_cases(rows)
