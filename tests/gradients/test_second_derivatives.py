@@ -57,6 +57,8 @@ OTHERS = {
     "numpy.cumulative_prod": PRODUCT, "numpy.nancumprod": PRODUCT,
 }
 """Why a row differs where the library of reference has a number."""
+AT_INFINITY = (PRODUCT, INFINITE)
+"""Reasons for points with an infinity alone; at the others such a row has the recorded numbers."""
 CASES = twice.all_cases(rows)
 CHOSEN = [name for name in CASES if name in RECORDED]
 MENDED = ["numpy.power", "special.logit", "numpy.frexp", "special.betainc", "special.gamma"]
@@ -93,6 +95,9 @@ def faults(name: str) -> list[str]:
         if name != "numpy.linalg.qr":
             found += _told(name, f"forward derivative {order}", known & ~_is_near(ahead, back),
                            ahead, back)
+        if OTHERS.get(name) in AT_INFINITY:
+            finite = np.all([np.isfinite(p.reshape(len(p), -1)).all(1) for p in given], 0)
+            found += _told(name, f"derivative {order}", bad & finite, back, theirs)
     if name not in OTHERS:
         return others + found
     return found if others else [f"{name} is as in the library of reference, and in OTHERS"]

@@ -158,14 +158,15 @@ class Compiled:
 
 
 class FirstRuns(Compiled):
-    """A small un-jitted program that NumPy runs at first; it is compiled for later runs."""
+    """A small un-jitted program of which `first`, run by NumPy, gives the results at first; it is
+    compiled for later runs."""
 
-    __slots__ = ("by_hand", "function", "left", "named")
+    __slots__ = ("first", "function", "left", "named")
 
-    def __init__(self, by_hand: Function, function: Function, name: str, kept: Sequence[bool],
+    def __init__(self, first: Function, function: Function, name: str, kept: Sequence[bool],
                  out_types: Sequence[tuple[TensorType, bool]], place: Placement) -> None:
         super().__init__(None, kept, out_types, place)
-        self.by_hand, self.function, self.named = by_hand, function, name
+        self.first, self.function, self.named = first, function, name
         self.left = by_numpy.RUNS
 
     @property
@@ -188,7 +189,7 @@ class FirstRuns(Compiled):
         if self.executable is None:
             if self.left > 0:
                 self.left -= 1
-                values = by_numpy.results(self.by_hand, buffers)
+                values = by_numpy.results(self.first, buffers)
                 if values is not None:
                     return by_numpy.put(values, self.out_avals, self.place.sharding, committed)
             self.executable = executable_of(     # if two threads make it, either serves
@@ -197,27 +198,23 @@ class FirstRuns(Compiled):
 
 
 class FirstDraws(FirstRuns):
-    """A small draw of random numbers, at first the beginning of a longer one, whose program serves
-    draws of all shapes."""
+    """A small draw of random numbers, at first the beginning of a longer one, `first`, whose
+    program serves draws of all shapes."""
 
-    __slots__ = ("longer",)
-
-    def __init__(self, longer: Function, *rest: Any) -> None:
-        super().__init__(*rest)
-        self.longer = longer
+    __slots__ = ()
 
     def executed(self, buffers: list[Any], committed: bool) -> list[Any]:
         """As `Compiled.executed`, by the longer draw for the first few times."""
         if self.executable is not None or self.left <= 0:
             return super().executed(buffers, committed)
         self.left -= 1
-        key = self.place, fingerprint(self.longer)
+        key = self.place, fingerprint(self.first)
         found = _DRAWS.get(key)
         if found is None:
-            made = executable_of(self.longer, name=self.named, devices=self.place.devices,
+            made = executable_of(self.first, name=self.named, devices=self.place.devices,
                                  effort="eager")
             found = _DRAWS[key] = Compiled(
-                made, self.kept, [(self.longer.returns[0].type, False)], self.place)
+                made, self.kept, [(self.first.returns[0].type, False)], self.place)
         (drawn,) = found.executed(buffers, False)
         return [by_numpy.first_of(drawn, self.out_avals[0], self.place.sharding, committed)]
 
@@ -331,10 +328,10 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
     if enable_checks.value:
         watching.verified(pruned)
     if effort == "eager" and not (donated or options or keep_unused) and _is_alone(place):
-        if (by_hand := by_numpy.computed(pruned)) is not None:
-            return FirstRuns(by_hand, pruned, name, kept, out_types, place)
+        if (first := by_numpy.computed(pruned)) is not None:
+            return FirstRuns(first, pruned, name, kept, out_types, place)
         if (longer := by_numpy.draw_of_all_shapes(pruned)) is not None:
-            return FirstDraws(longer, pruned, pruned, name, kept, out_types, place)
+            return FirstDraws(longer, pruned, name, kept, out_types, place)
     ins, partition = None, None
     if type(place) is not Placement:
         spread: Any = place
