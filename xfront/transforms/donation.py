@@ -61,8 +61,8 @@ def warn_of_unusable(function: str, donated: Sequence[TensorType], results: Sequ
             left.append(t)
     if left:
         warn(f"Some donated buffers were not usable: {', '.join(map(str, left))}. No result of "
-             f"{function} that is left has as many bytes, so these arguments keep their memory; "
-             "donate only what a result can replace", UserWarning)
+             f"{function} that is left has as many bytes in the same memory, so these arguments "
+             "keep theirs; donate only what a result can replace", UserWarning)
 
 
 def _room(t: TensorType) -> tuple[int, str | None]:

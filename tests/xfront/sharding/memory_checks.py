@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -169,11 +170,19 @@ def check_donated_arrays() -> None:
     made = double(h)
     assert h.is_deleted() and is_in(made, "pinned_host")
     np.testing.assert_array_equal(double(made), 2 * expected)
-    for f, given, kind in ((back, parked(), "device"), (away, vector(), "pinned_host"), (
-            double, xfront.device_put(vector(), pinned(0, "unpinned_host")), "device")):
-        made = f(given)
+    for f, given, kind, unusable in (
+            (back, parked(), "device", "f32<host>[4]"), (away, vector(), "pinned_host", "f32[4]"),
+            (double, xfront.device_put(vector(), pinned(0, "unpinned_host")), "device", None)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            made = f(given)
         np.testing.assert_array_equal(made, expected)
         assert is_in(made, kind)
+        said = [str(w.message) for w in caught]
+        if unusable is None:
+            assert said == []
+        else:       # the result is in another memory
+            assert len(said) == 1 and f"not usable: {unusable}. No result" in said[0], said
 
 
 def check_text_parses_and_programs_for_accelerators_have_transfers() -> None:
