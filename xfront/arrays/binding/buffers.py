@@ -187,9 +187,7 @@ def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = Tru
             device: x[index] if device in firsts else np.zeros_like(x[index])
             for device, index in places.items()}, weak, committed)
     places = sharding.addressable_devices_indices_map(x.shape)
-    parts = {device: x[index] for device, index in places.items()}
-    if sharding.is_fully_replicated and x.flags.c_contiguous:
-        return _put_given(x.shape, sharding, parts, weak, committed, copy=True)
+    parts = {device: x[(*index, ...)] for device, index in places.items()}
     return put_parts(x.shape, sharding, parts, weak, committed)
 
 
@@ -205,9 +203,15 @@ def _not_ours(sharding: Any) -> ValueError:
 
 def put_parts(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray],
               weak: bool = False, committed: bool = True) -> ArrayImpl:
-    """An array of `shape`, made of copies of the part for each device of this process."""
-    copies = dict(zip(parts, _aligned_copies(list(parts.values())), strict=True))
-    return _put_given(shape, sharding, copies, weak, committed, copy=False)
+    """An array of `shape`, made of copies of the part for each device of this process. Devices
+    whose parts are the same memory share a copy, where they can read the host's memory."""
+    starts = [(x.__array_interface__["data"][0], x.strides) for x in parts.values()]
+    if len({start for start, _ in starts}) == len(parts):
+        return _put_given(shape, sharding, parts, weak, committed, copy=True)
+    distinct = dict(zip(starts, parts.values(), strict=True))
+    copies = dict(zip(distinct, _aligned_copies(list(distinct.values())), strict=True))
+    shared = {device: copies[at] for device, at in zip(parts, starts, strict=True)}
+    return _put_given(shape, sharding, shared, weak, committed, copy=False)
 
 
 def _aligned_copies(parts: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -227,8 +231,7 @@ def _aligned_copies(parts: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 def _put_given(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray], weak: bool,
                committed: bool, copy: bool) -> ArrayImpl:
-    """An array of these parts. C++ fails where two parts share memory, unless the sharding is fully
-    replicated."""
+    """An array of these parts. With `copy`, C++ fails where two parts begin at one address."""
     client()                                     # jaxlib is primed before its first array
     given = list(parts.values())
     aval = AbstractArray(shape, given[0].dtype, weak).placed(sharding)
