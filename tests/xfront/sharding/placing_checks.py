@@ -79,6 +79,15 @@ def check_arrays_of_any_memory_are_copied() -> None:
     for_seeds(placed_alike, 40)
 
 
+def check_large_arrays_are_copied() -> None:
+    value = np.random.default_rng(0).standard_normal((1024, 2048)).astype(np.float32)
+    over = Mesh(np.array(xfront.devices()).reshape(4, 2), ("x", "y"))
+    for spec in (P(), P("x"), P("x", "y"), P(None, ("x", "y"))):
+        x = xfront.device_put(value, NamedSharding(over, spec))
+        for shard in x.addressable_shards:
+            np.testing.assert_array_equal(shard.data, value[shard.index])
+
+
 def check_devices_that_began_with_one_copy_write_to_their_own() -> None:
     """The copies of a replicated array become the parts of one whose memory programs reuse."""
     over = Mesh(np.array(xfront.devices()), ("x",))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -206,12 +207,14 @@ def put_parts(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray
     """An array of `shape`, made of copies of the part for each device of this process. Devices
     whose parts are the same memory share a copy, where they can read the host's memory."""
     starts = [(x.__array_interface__["data"][0], x.strides) for x in parts.values()]
-    if len({start for start, _ in starts}) == len(parts):
-        return _put_given(shape, sharding, parts, weak, committed, copy=True)
     distinct = dict(zip(starts, parts.values(), strict=True))
     copies = dict(zip(distinct, _aligned_copies(list(distinct.values())), strict=True))
-    shared = {device: copies[at] for device, at in zip(parts, starts, strict=True)}
-    return _put_given(shape, sharding, shared, weak, committed, copy=False)
+    shared = {device: copies[start] for device, start in zip(parts, starts, strict=True)}
+    client()                                     # jaxlib is primed before its first array
+    aval = AbstractArray(shape, next(iter(shared.values())).dtype, weak).placed(sharding)
+    return cpp.batched_device_put(
+        aval, sharding, list(shared.values()), list(shared), committed, False, _ZERO_COPY, True
+    )
 
 
 def _aligned_copies(parts: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -222,22 +225,29 @@ def _aligned_copies(parts: Sequence[np.ndarray]) -> list[np.ndarray]:
     start = -raw.ctypes.data % 64
     copies = []
     for x, size in zip(parts, sizes, strict=True):
-        made = raw[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
-        made[...] = x
-        copies.append(made)
+        copies.append(raw[start : start + x.nbytes].view(x.dtype).reshape(x.shape))
         start += size
+    _copy(parts, copies)
     return copies
 
 
-def _put_given(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray], weak: bool,
-               committed: bool, copy: bool) -> ArrayImpl:
-    """An array of these parts. With `copy`, C++ fails where two parts begin at one address."""
-    client()                                     # jaxlib is primed before its first array
-    given = list(parts.values())
-    aval = AbstractArray(shape, given[0].dtype, weak).placed(sharding)
-    return cpp.batched_device_put(
-        aval, sharding, given, list(parts), committed, copy, _ZERO_COPY, True
-    )
+SHARED_WORK = 1 << 22
+"""From so many bytes on, two threads copy: one alone does not use all that the memory gives."""
+
+
+def _copy(parts: Sequence[np.ndarray], copies: Sequence[np.ndarray]) -> None:
+    """Copy each of `parts` to the array of `copies` at its place."""
+    def copy(where: slice) -> None:
+        for x, made in zip(parts[where], copies[where], strict=True):
+            np.copyto(made, x)
+
+    if len(parts) == 1 or sum([x.nbytes for x in parts]) < SHARED_WORK:
+        copy(slice(None))
+        return
+    other = threading.Thread(target=copy, args=(slice(1, None, 2),))
+    other.start()
+    copy(slice(None, None, 2))
+    other.join()
 
 
 def _move(x: ArrayImpl, sharding: Any, committed: bool, copy: bool = False) -> ArrayImpl:
