@@ -50,11 +50,18 @@ def is_enabled() -> bool:
     return os.environ.get("XFRONT_CACHE", "1").lower() not in ("0", "false", "off")
 
 
+_absolute: dict[str, str] = {}
+
+
 def directory() -> str:
-    """The folder of the entries."""
+    """The folder of the entries. One that was named relative to the working directory is the one of
+    its first use, also after the working directory has changed."""
     found = _settings.get("directory") or os.environ.get("XFRONT_CACHE_DIR")
     if found:
-        return os.path.expanduser(found)
+        path = _absolute.get(found)
+        if path is None:
+            path = _absolute[found] = os.path.abspath(os.path.expanduser(found))
+        return path
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return os.path.join(base, "xfront")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -192,6 +193,26 @@ def test_a_folder_that_cannot_be_made_is_no_error(sine, tmp_path, monkeypatch, c
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("XFRONT_CACHE_DIR", str(tmp_path / "file" / "cache"))
     compiled(sine)
+
+
+def test_a_relative_folder_stays_where_it_was(sine, func, tmp_path, monkeypatch, cache) -> None:
+    monkeypatch.setenv("XFRONT_CACHE_DIR", "programs-here")
+    monkeypatch.setattr(disk_cache, "_absolute", {})
+    for name, f in (("first", sine), ("second", func([V], lambda b, x: [b.emit(ops.cos, x)]))):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        compiled(f)
+    assert len(list((tmp_path / "first" / "programs-here").iterdir())) == 2
+    assert not list((tmp_path / "second").iterdir())
+
+
+def test_a_full_disk_is_no_error(sine, cache, monkeypatch, execute) -> None:
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    np.testing.assert_allclose(execute(compiled(sine), sine, X)[0], np.sin(X), rtol=1e-6)
+    assert not list(cache.iterdir())
 
 
 def test_the_cache_can_be_off(sine, cache, monkeypatch) -> None:
