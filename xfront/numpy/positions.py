@@ -77,7 +77,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
     axis = normalize_axis("take", axis, x.ndim)
     size = x.shape[axis]
     if mode == "wrap":
-        i = _wrapped(_wide(i), size)
+        i = _wrapped(i, size)
     elif mode == "clip":
         i = _wide(i)
         i = emit(ops.clamp, like(i, 0), i, like(i, max(size - 1, 0)))
@@ -99,7 +99,8 @@ def _wide(i: Tracer) -> Tracer:
 
 
 def _wrapped(i: Tracer, size: int) -> Tracer:
-    i = convert(i, dtypes.i32) if i.value.type.dtype.bits < 32 else i    # which hold the size
+    """Indices modulo the size of an axis, in 32 bits at least."""
+    i = _wide(i)
     n = like(i, max(size, 1))
     rest = emit(ops.rem, i, n)
     if i.value.type.dtype.is_unsigned:
@@ -581,8 +582,7 @@ def _flat_positions(indices: Any) -> Tracer:
 def _unravel_index(indices: Any, sizes: tuple[int, ...]) -> Any:
     i = _flat_positions(indices)
     own, total = i.value.type.dtype, math.prod(sizes)
-    if own.bits < 32:                              # narrow dtypes may not hold the sizes
-        i = convert(i, dtypes.i32)
+    i = _wide(i)
     if not i.value.type.dtype.is_unsigned:
         i = choose_one(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, like(i, total)), i)
     i = emit(ops.clamp, like(i, 0), i, like(i, max(total - 1, 0)))
