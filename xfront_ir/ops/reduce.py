@@ -14,7 +14,7 @@ from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import AXES, BOOL, DTYPE, INT, LINEAR_OP, ZERO, OpDef, define
 from ..spreading import SUMS, along, gone, spreads
-from ..traits import BRANCHES, EXPENSIVE, LIGHT, MERGED, REDUCES, mark
+from ..traits import BRANCHES, EXPENSIVE, LIGHT, MERGED, REDUCES, does, mark
 from ..types import TensorType
 from .elementwise import add, complex_, exp, imag, is_finite, log, logistic, max_, min_, mul, real
 from .families import (
@@ -383,3 +383,4 @@ mark({LIGHT}, reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and, reduc
 mark({MERGED, EXPENSIVE, REDUCES}, reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and,
      reduce_or, reduce_xor, argmax, argmin)
 mark({BRANCHES}, cummax, cummin)
+does(16, cumsum, cumprod, cummax, cummin)           # a window of elements for each one
