@@ -388,14 +388,19 @@ class Lowered(_Stage):
         shift = len(flat.captures)
         donated = [sum(kept[:i + shift]) for i, d in enumerate(traced._donated)
                    if d and kept[i + shift]]
-        if donated:
-            warn_of_unusable(traced.fun_name, [function.params[i].type for i in donated],
-                             [v.type for v in function.returns])
         partition = None
+        ins: Sequence[Any] = [self._place.sharding] * len(function.params)
+        outs: Sequence[Any] = [self._place.sharding] * len(function.returns)
+        types = [v.type for v in function.returns]
         if type(self._place) is not Placement:
-            ins = self._place.params(self._whole, n)
+            own = self._place.params(self._whole, n)
+            ins = [s or self._place.sharding for s, k in zip(own, kept, strict=True) if k]
+            outs = self._place.told(types)
             partition = self._place.partition(
-                function, [s for s, k in zip(ins, kept, strict=True) if k])
+                function, [s for s, k in zip(own, kept, strict=True) if k])
+        if donated and None not in outs:         # else the compiler has still to choose
+            warn_of_unusable(traced.fun_name, [(function.params[i].type, ins[i]) for i in donated],
+                             zip(types, outs, strict=True))
         wanted: str = platform or platform_of(self._place.devices[0])
         self._lowered = lowering.lower(
             function, name=traced.fun_name, donated=donated, platform=wanted, partition=partition,
