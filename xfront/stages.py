@@ -30,8 +30,9 @@ from .arrays.refs import Ref
 from .devices import devices as devices_here
 from .on_demand import above
 from .on_demand import shown as _shown
-from .sharding.context import context_mesh, get_abstract_mesh, on_devices
+from .sharding.context import abstract_alone, context_mesh, get_abstract_mesh, on_devices
 from .sharding.mesh import AbstractMesh
+from .sharding.named import replicated
 from .signature import ArgInfo, Signature, signature_of
 from .structs import ShapeDtypeStruct, shape_struct, struct_kind
 from .tracebacks import front_door, front_door_of
@@ -526,23 +527,27 @@ def there(place: Any, topology: str) -> Any:
 
 
 def is_abstract(x: Any) -> bool:
-    """Whether a leaf of the arguments is a struct on a mesh without devices."""
-    return isinstance(x, ShapeDtypeStruct) and type(getattr(x.sharding, "mesh", 0)) is AbstractMesh
+    """Whether a leaf of the arguments is a struct on a mesh without devices, or lies nowhere where
+    the mesh in context is such a one."""
+    if isinstance(x, ShapeDtypeStruct) and x.sharding is not None:
+        return type(getattr(x.sharding, "mesh", 0)) is AbstractMesh
+    return abstract_alone() is not None and commitment(x) is None
 
 
 def promised(x: Any, platform: str | None = None) -> Any:
     """A leaf of the arguments, array or struct, in the form that `placement` takes. Where a program
     is lowered for a named platform, the devices of this process stand for those of a mesh that has
     none. Raises: ValueError where there are fewer, or no platform is named."""
-    sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
-    if sharding is None:
-        return as_operand(x)
+    sharding: Any = x.sharding if isinstance(x, ShapeDtypeStruct) else None
     if is_abstract(x):
+        sharding = sharding or replicated(get_abstract_mesh())
+        known = platform is not None or sharding.mesh.abstract_device is not None
         sharding = on_devices(
-            "lower", sharding, () if platform is None else devices_here(),
-            ", or name the platform, jit(f).trace(x).lower(lowering_platforms=('tpu',))"
-            if platform is None else "")
-    return Promised(x.aval, sharding)
+            "lower", sharding, devices_here() if known else (), "" if known else
+            ", or name the platform, jit(f).trace(x).lower(lowering_platforms=('tpu',))")
+    elif sharding is None:
+        return as_operand(x)
+    return Promised(getattr(x, "aval", None), sharding)
 
 
 class Compiled(_Stage):

@@ -15,6 +15,7 @@ from xfront_ir import ops
 from xfront_ir.sharding import Sharding, Spec
 
 from ..arrays import binding
+from ..arrays.commitment import commitment
 from ..devices import device_put
 from ..tracebacks import front_door, front_door_of
 from ..tracing.trace import emit, state
@@ -78,7 +79,9 @@ def _resharded(x: Any, sharding: Any) -> Any:
     _refuse_types(sharding)
     if type(x) is not Tracer and state.current is None:
         if not binding.holds_terms(getattr(x, "sharding", None)):
-            return device_put(x, with_entries(on_devices("reshard", sharding), np.ndim(x)))
+            there = commitment(x)
+            spare = () if there is None else there._device_assignment
+            return device_put(x, with_entries(on_devices("reshard", sharding, spare), np.ndim(x)))
         return in_a_trace("reshard", lambda args, _: resharded(*args), (checked(x), sharding), {})
     if type(sharding) is not binding.SingleDeviceSharding:
         return resharded(x if type(x) is Tracer else checked(x), sharding)

@@ -19,6 +19,7 @@ import xfront.numpy as jnp
 from tests.device_checks import for_seeds, report
 from xfront import lax
 from xfront.sharding import (
+    AbstractMesh,
     AxisType,
     Mesh,
     NamedSharding,
@@ -28,6 +29,7 @@ from xfront.sharding import (
     get_abstract_mesh,
     reshard,
     set_mesh,
+    use_abstract_mesh,
 )
 from xfront.sharding import PartitionSpec as P
 from xfront.sharding.errors import ShardingTypeError
@@ -576,6 +578,35 @@ def check_results_of_shard_map_have_the_specs_that_were_written() -> None:
             assert found.sharding == NamedSharding(made, spec), (made, spec, found.sharding)
             np.testing.assert_array_equal(found, 2 * a)
             np.testing.assert_array_equal(found + 1, 2 * a + 1)
+
+
+def check_programs_under_a_mesh_without_devices() -> None:
+    """With explicit axes alone in context, a program runs where its arguments lie on several
+    devices, and nowhere else."""
+    x, numbers = put((8, 8), "x"), np.ones((8, 8), np.float32)
+    values = np.asarray(x)
+    whole, kept = jnp.asarray(numbers), xfront.device_put(numbers, xfront.devices()[1])
+    add = xfront.jit(lambda a: a + 1)
+    assert add(whole).devices() == {xfront.devices()[0]}
+    for own in (mesh().abstract_mesh, AbstractMesh((1,), ("x",), axis_types=(AxisType.Explicit,))):
+        with use_abstract_mesh(own):
+            for f in (add, jnp.sin, xfront.vmap(lambda a: a * 2), lambda a: jnp.asarray(a) + 1):
+                for a in (whole, numbers):
+                    raises(ValueError, ["no devices", "set_mesh"], lambda f=f, a=a: f(a))
+                raises(ValueError, ["committed to", "id=1"], lambda f=f: f(kept))
+            assert add.eval_shape(whole).shape == (8, 8)
+            text = add.trace(whole).lower(lowering_platforms=("cpu",)).as_text()
+            assert ("num_partitions = 8" in text) == (own.size == 8), text
+    auto = Mesh(np.array(xfront.devices()).reshape(4, 2), ("x", "y")).abstract_mesh
+    with use_abstract_mesh(auto):                    # says nothing of where programs run
+        assert add(whole).devices() == {xfront.devices()[0]}
+    with use_abstract_mesh(mesh().abstract_mesh):
+        lies(add(x), "float32[8@x,8]", values + 1)
+        lies(reshard(x, P(None, "y")), "float32[8,8@y]", x)
+        lies(xfront.jit(lambda a: a * 2, out_shardings=P("y"))(x), "float32[8@y,8]", 2 * values)
+    told = NamedSharding(mesh().abstract_mesh, P("y"))   # on the devices of the argument
+    lies(xfront.jit(lambda a: a * 2, out_shardings=told)(x), "float32[8@y,8]", 2 * values)
+    raises(ValueError, ["abstract mesh"], lambda: xfront.jit(jnp.sin, out_shardings=told)(whole))
 
 
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
