@@ -107,8 +107,17 @@ def typeof(x: ArrayLike) -> Any:
     ShapedArray(float32[2,3])
     """
     if isinstance(x, (binding.Array, Tracer, Ref)):
-        return x.aval
+        whole = type(x) is binding.ArrayImpl and x.aval.axes is None and _mesh_of(x)
+        return x.aval.on_mesh(whole) if whole else x.aval
     return shape_struct(*kind_of("typeof", x)).aval
+
+
+def _mesh_of(x: Any) -> AbstractMesh | None:
+    """The mesh of an array or struct that has one, without its devices."""
+    sharding = getattr(x, "sharding", None)
+    if type(sharding) is not binding.NamedSharding or not sharding.mesh.axis_names:
+        return None
+    return sharding.mesh.abstract_mesh
 
 
 def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
@@ -175,11 +184,11 @@ def _tracing(fun: Callable[..., Any], kind: str, static_argnums: int | Sequence[
         outer = state.axes
         state.axes = (*outer, *axis_env)
         try:
-            flat, _ = trace_for(fun, args, kwargs, statics, kind)
+            flat, leaves = trace_for(fun, args, kwargs, statics, kind)
         finally:
             state.axes = outer
         closed = close(flat)
-        return (closed, shapes_of(flat)) if return_shape else closed
+        return (closed, shapes_of(flat, leaves)) if return_shape else closed
 
     return wrapped
 
@@ -203,19 +212,19 @@ def trace_for(fun: Callable[..., Any], args: tuple, kwargs: dict, statics: set[i
                       origins=leaves), leaves
 
 
-def shapes_of(flat: Flat) -> Any:
-    """The tree of result shapes of a traced call."""
+def shapes_of(flat: Flat, leaves: Sequence[Any]) -> Any:
+    """The tree of result shapes of a traced call with these leaves of its arguments."""
     structs = [shape_struct(v.type, w) for v, w in
                zip(flat.function.returns, flat.function.weak_returns, strict=True)]
     following = flat.trace.following
     if following is not None:
         structs = [s.update(vma=names) for s, names in
                    zip(structs, following.cast(flat.function)[2], strict=True)]
-    if binding.mesh_state.value is not None:
-        mesh = get_abstract_mesh()
-        if mesh.axis_names and mesh.explicit_axes == mesh.axis_names:    # it has the whole values
-            structs = [s if s.sharding is not None else s.update(sharding=s.aval.sharding)
-                       for s in structs]
+    meshes = [m for m in (get_abstract_mesh(), *map(_mesh_of, leaves)) if m is not None]
+    whole = next((m for m in meshes if m.axis_names), None)
+    if whole is not None and whole.explicit_axes == whole.axis_names:    # it has the whole values
+        structs = [s if s.sharding is not None else s.update(sharding=s.aval.on_mesh(
+            whole).sharding) for s in structs]
     return tree_unflatten(flat.out_tree, structs)
 
 
@@ -231,8 +240,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> xfront.eval_shape(jnp.dot, jnp.ones((2, 3)), jnp.ones(3)).shape
     (2,)
     """
-    flat, _ = trace_for(_with_arrays(fun), args, kwargs, set(), "eval_shape")
-    return shapes_of(flat)
+    return shapes_of(*trace_for(_with_arrays(fun), args, kwargs, set(), "eval_shape"))
 
 
 def _with_arrays(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -317,7 +325,7 @@ class Traced(_Stage):
     @property
     def out_info(self) -> Any:
         """The result's tree with `ShapeDtypeStruct` leaves."""
-        return shapes_of(self._flat)
+        return shapes_of(self._flat, self._leaves)
 
     @property
     def out_avals(self) -> Any:

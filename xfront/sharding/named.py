@@ -208,10 +208,12 @@ def _explicit(s: Any, ndim: int) -> data.Sharding | None:
 
 
 def of_type(aval: Any) -> Any:
-    """The NamedSharding of a type of arrays, on the mesh of its axes or else on that in context."""
+    """The NamedSharding of a type of arrays, on the mesh of its axes, or of the array whose type it
+    is, or else on that in context."""
     if aval.axes is None or not aval.axes.mesh.names:
         found = binding.mesh_state.value
-        mesh = AbstractMesh((), ()) if found is None or found[1] is None else found[1]
+        mesh = aval._mesh or (
+            AbstractMesh((), ()) if found is None or found[1] is None else found[1])
         return NamedSharding(mesh, PartitionSpec(*[None] * aval.ndim))
     return abstract_sharding(aval.axes)
 

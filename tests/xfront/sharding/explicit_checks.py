@@ -477,6 +477,16 @@ def check_eval_shape_tells_where_whole_results_are() -> None:
             assert jnp.zeros_like(xfront.eval_shape(jnp.sin, x)).shape == (8, 4)
             assert xfront.jit(jnp.cos).lower(xfront.eval_shape(jnp.sin, x)).compile()(x).shape
     assert xfront.eval_shape(jnp.sin, value).sharding is None
+    for x, spec in ((put((8, 4)), P(None, None)), (put((8, 4), "x"), P("x", None))):
+        there = NamedSharding(mesh().abstract_mesh, spec)        # without the mesh in context
+        assert xfront.typeof(x).sharding == there
+        for f in (partial(xfront.eval_shape, jnp.sin), xfront.jit(jnp.sin).eval_shape):
+            assert f(x).sharding == f(f(x)).sharding == there
+            assert xfront.eval_shape(jnp.sum, f(x)).sharding == NamedSharding(there.mesh, P())
+    over = NamedSharding(checks.mesh(), P("x"))
+    assert xfront.typeof(xfront.device_put(value, over)).sharding == NamedSharding(
+        over.mesh.abstract_mesh, P(None, None))                  # types say nothing of auto axes
+    assert xfront.typeof(put((8, 4))) == xfront.typeof(jnp.asarray(value))
     raises(TypeError, ["NamedSharding(mesh, spec)"],
            lambda: xfront.ShapeDtypeStruct((8, 4), np.float32, sharding=P("x")))
 
