@@ -39,7 +39,8 @@ class AbstractArray:
     ShapedArray(float32[2,3])
     """
 
-    __slots__ = ("__weakref__", "_mesh", "_varies", "dtype", "ir", "ndim", "shape", "size", "weak_type")
+    __slots__ = ("__weakref__", "_mesh", "_varies", "dtype", "ir", "ndim", "shape", "size",
+                 "weak_type")
 
     ir: TensorType | None    # the type in the IR; None for dtypes that the IR does not have
     shape: tuple[int, ...]
