@@ -39,10 +39,11 @@ def mesh_text(mesh: MeshAxes) -> str:
 
 
 @lru_cache(maxsize=4096)
-def sharding_text(symbol: str, spec: Spec, type: TensorType) -> str:
+def sharding_text(symbol: str, spec: Spec, type: TensorType, whole: tuple[str, ...] = ()) -> str:
     """`<@mesh, [{"x"}, {}]>`: what follows `#sdy.sharding`, for a value of `type`.
 
-    The words of a key have dimensions of their own, which are not divided.
+    The words of a key have dimensions of their own, which are not divided. Axes in `whole` do not
+    divide open dimensions either.
     """
     dims = []
     for i, axes in enumerate(spec.dims):
@@ -50,7 +51,8 @@ def sharding_text(symbol: str, spec: Spec, type: TensorType) -> str:
         dims.append("{" + ", ".join(names) + "}")
     dims += ["{}"] * len(type.dtype.physical)
     unreduced = f", unreduced={{{', '.join(map(_quoted, spec.unreduced))}}}" * bool(spec.unreduced)
-    return f"<@{symbol}, [{', '.join(dims)}]{unreduced}>"
+    kept = f", replicated={{{', '.join(map(_quoted, whole))}}}" * bool(whole)
+    return f"<@{symbol}, [{', '.join(dims)}]{kept}{unreduced}>"
 
 
 def _quoted(name: str) -> str:

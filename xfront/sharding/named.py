@@ -425,11 +425,13 @@ def _names_in(sharding: Any) -> tuple[bool, int]:
 def _on_mesh(mesh: Mesh, hlo: Any, ndim: int) -> Any:
     """The NamedSharding on a mesh, or None where its axes cannot express XLA's."""
     if hlo.is_replicated():
-        return whole_on(mesh, ndim)
+        return NamedSharding(mesh, PartitionSpec(*[None] * (ndim * bool(mesh.explicit_axes))))
     if hlo.is_manual() or hlo.is_maximal():
         return None
     tiles, order = _tiles(hlo, ndim)
     spec = _spec_of(mesh, tiles, order)
+    if spec is not None and mesh.explicit_axes:  # an entry for each dimension, as in types
+        spec = PartitionSpec(*spec, *[None] * (ndim - len(spec)))
     made = None if spec is None else NamedSharding(mesh, spec)
     same = made is not None and (
         _plain(made._to_xla_hlo_sharding(ndim), ndim) == _plain(hlo, ndim))

@@ -98,7 +98,7 @@ class Spread:
         from lowering.partitioning import Partition  # with the first program, not with the library
 
         count = len(self.devices)
-        outs = [None if s is None else self._checked(s, v.type) for s, v in zip(
+        outs = [self._open(v.type) if s is None else self._checked(s, v.type) for s, v in zip(
             self.told([v.type for v in function.returns]), function.returns, strict=True)]
         params = [self._param(s, v.type) for s, v in zip(ins, function.params, strict=True)]
         if count == 1:
@@ -109,6 +109,15 @@ class Spread:
         if sharding is None:
             return data.Sharding(self.mesh.axes, data.replicated(type.ndim))
         return self._checked(sharding, type)
+
+    def _open(self, type: TensorType) -> data.Sharding | None:
+        """The sharding of a result that the compiler divides: over auto axes alone where the mesh
+        has explicit ones too, as its type says by which of these it is divided."""
+        mesh = self.mesh.axes
+        same = type.sharding is None or type.sharding.mesh == mesh.abstract
+        if self.others or not same or not mesh.of_type("explicit"):
+            return None
+        return data.Sharding(mesh, data.Spec(type.dims, range(type.ndim)))
 
     def _checked(self, sharding: Any, type: TensorType) -> data.Sharding:
         sharding.shard_shape(type.shape)          # raises the errors that users know

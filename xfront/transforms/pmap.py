@@ -176,9 +176,9 @@ class _Parallel:
 
                 there = local_devices(backend=self.backend)
             if n > len(there):
-                raise IndivisibleError(f"pmap of {self.name}: compiling computation that requires {n} "
-                                       f"logical devices, but {len(there)} XLA devices are "
-                                       "available")
+                raise IndivisibleError(
+                    f"pmap of {self.name}: compiling computation that requires {n} logical "
+                    f"devices, but {len(there)} XLA devices are available")
             array = np.empty(n, object)
             array[:] = there[:n]
             found = self.compiled[n] = self.made(Mesh(array, (self.axis_name,)))

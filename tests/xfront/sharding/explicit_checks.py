@@ -619,6 +619,49 @@ def check_programs_under_a_mesh_without_devices() -> None:
     raises(ValueError, ["abstract mesh"], lambda: xfront.jit(jnp.sin, out_shardings=told)(whole))
 
 
+def check_meshes_with_explicit_and_auto_axes() -> None:
+    """Types say along explicit axes how results lie; the compiler divides along the others."""
+    mixed = xfront.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit, AxisType.Auto))
+    value = grid(8, 8)
+
+    def on(*spec: Any) -> Any:
+        return NamedSharding(mixed, P(*spec))
+
+    x = xfront.device_put(value, on("x", "y"))
+    for f, kind, spec in (
+            (lambda a: reshard(a, on()), "float32[8,8]", P(None, "y")),
+            (lambda a: jnp.sin(reshard(a, on())), "float32[8,8]", P(None, "y")),
+            (lambda a: jnp.dot(a, a.T, out_sharding=on()), "float32[8,8]", P(None, None)),
+            (lambda a: jnp.sin(a), "float32[8@x,8]", P("x", "y")),
+            (lambda a: a.sum(0), "float32[8]", P("y")),
+            (lambda a: lax.with_sharding_constraint(a, on()), "float32[8@x,8]", P("x", None)),
+            (lambda a: lax.with_sharding_constraint(a, on("y")), "float32[8@x,8]",
+             P(("x", "y"), None)),
+            (auto_axes(lambda a: a * 2, axes="x", out_sharding=on()), "float32[8,8]",
+             P(None, "y"))):
+        made = xfront.jit(f)(x)
+        assert str(xfront.eval_shape(f, x).aval) == str(xfront.typeof(made)) == kind, (made, kind)
+        assert made.sharding.spec == spec, (made.sharding, spec)
+        np.testing.assert_allclose(made, f(x), rtol=1e-5)
+    for spec in (P("x"), P(None, "x"), P("y", "x")):
+        raises(ValueError, ["only refer to Auto axes", "reshard"], lambda spec=spec: xfront.jit(
+            lambda a: lax.with_sharding_constraint(a, NamedSharding(mixed, spec)))(x))
+
+
+def check_auto_axes_of_arrays_without_a_mesh_in_context() -> None:
+    value = grid(8, 8)
+    auto = checks.mesh()
+    f = auto_axes(jnp.sin, out_sharding=P(None, "y"))
+    for x, spec in ((put((8, 8), "x"), P(None, "y")), (put((8, 8)), P(None, "y")),
+                    (xfront.device_put(value, NamedSharding(auto, P("x"))), P(None, "y"))):
+        made = f(x)
+        assert made.sharding == NamedSharding(x.sharding.mesh, spec), made.sharding
+        np.testing.assert_allclose(made, np.sin(np.asarray(x)), rtol=1e-6)
+    with set_mesh(auto):
+        assert xfront.jit(f)(value).sharding.spec == P(None, "y")
+    assert f(value).devices() == {xfront.devices()[0]}       # specs say nothing without a mesh
+
+
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
           if name.startswith("check_")}
 
