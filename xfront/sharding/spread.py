@@ -148,8 +148,14 @@ class Spread:
             return [_in_memory(s or self.sharding, t) for s, t in zip(told, types, strict=True)]
         chosen = executable.loaded.get_output_shardings() if None in told else told
         return [_in_memory(s if s is not None else compiled_sharding(
-                    (self.mesh, *self.others), c, t.ndim + len(t.dtype.physical)), t)
+                    self._meshes_of(t), c, t.ndim + len(t.dtype.physical)), t)
                 for s, c, t in zip(told, chosen or (), types, strict=True)]
+
+    def _meshes_of(self, type: TensorType) -> tuple[Mesh, ...]:
+        """The meshes on which a result of this type may lie: that of the type, or any."""
+        axes = type.sharding
+        return (self.mesh, *self.others) if axes is None or not axes.mesh.names else (
+            _like(self.mesh, axes.mesh),)
 
 
 def _in_memory(sharding: Any, type: TensorType) -> Any:

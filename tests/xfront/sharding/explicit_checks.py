@@ -648,6 +648,18 @@ def check_meshes_with_explicit_and_auto_axes() -> None:
             lambda a: lax.with_sharding_constraint(a, NamedSharding(mixed, spec)))(x))
 
 
+def check_repeating_what_is_divided() -> None:
+    """It stays divided, but with a mesh in context the program has to say so, as in JAX."""
+    x = put((8, 4), "x", "y")
+    for f, kind in ((lambda a: jnp.repeat(a, 3, 0), "float32[24@x,4@y]"),
+                    (lambda a: jnp.repeat(a, 2), "float32[64@(x,y)]")):
+        for run in (f, xfront.jit(f)):
+            lies(run(x), kind, f(np.asarray(x)))
+            with set_mesh(mesh()):
+                raises(ValueError, ["out_sharding"], lambda run=run: run(x))
+    raises(ValueError, ["out_sharding"], lambda: jnp.repeat(x, np.array([1, 3] * 4), 0))
+
+
 def check_auto_axes_of_arrays_without_a_mesh_in_context() -> None:
     value = grid(8, 8)
     auto = checks.mesh()

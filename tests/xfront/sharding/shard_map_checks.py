@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import weakref
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -525,6 +526,30 @@ def check_what_does_not_fit_is_refused() -> None:
     abstract = AbstractMesh((4,), ("x",))
     f = xfront.shard_map(same, mesh=abstract, in_specs=P("x"), out_specs=P("x"))
     assert xfront.jit(f).eval_shape(X).shape == (8,)
+
+
+def check_some_axes_of_one_of_two_meshes() -> None:
+    """XLA ends the process where it would write a part of one axis as another."""
+    value = grid(8, 8)
+    first, second = (Mesh(np.array(xfront.devices()).reshape(sizes), names) for sizes, names in (
+        ((4, 2), ("x", "y")), ((2, 4), ("a", "b"))))
+
+    def double(over: Mesh, axis: str) -> Any:
+        return xfront.shard_map(lambda a: a * 2, mesh=over, in_specs=P(axis), out_specs=P(axis),
+                                axis_names={axis})
+
+    def placed(a: Any, over: Mesh, axis: str) -> Any:
+        return lax.with_sharding_constraint(a, NamedSharding(over, P(axis)))
+
+    for over, other in ((first, second), (second, first)):
+        for start in (first, second):
+            x = xfront.device_put(value, NamedSharding(start, P()))
+            for axis in over.axis_names:
+                f, move = double(over, axis), partial(placed, over=other, axis=other.axis_names[0])
+                for g, h in ((f, move), (move, f)):
+                    close(xfront.jit(lambda a, g=g, h=h: h(g(a)))(x), 2 * value)
+    raises(NotImplementedError, ["shard_map over", "a part of one axis"],
+           lambda: xfront.jit(lambda a: double(first, "x")(double(second, "b")(a)))(value))
 
 
 # --- pmap -----------------------------------------------------------------------------------
