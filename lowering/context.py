@@ -511,9 +511,15 @@ class RuleContext:
         return self.constrained(made, Sharding(held.mesh, Spec(held.spec.dims)), type_)
 
     def sharding(self, sharding: Sharding, type_: TensorType) -> Any:
-        """The attribute `#sdy.sharding` of a value of `type_`; declares its mesh in the module."""
-        symbol = self.module.mesh(sharding.mesh)
-        return self.attr(f"#sdy.sharding{sharding_text(symbol, sharding.spec, type_)}")
+        """The attribute `#sdy.sharding` of a value of `type_`; declares its mesh in the module.
+
+        The compiler divides open dimensions by auto axes alone: explicit ones are those of types.
+        """
+        symbol, spec = self.module.mesh(sharding.mesh), sharding.spec
+        named = {*spec.axes, *spec.unreduced}
+        whole = [a for a in sharding.mesh.of_type("explicit") if a not in named] if (
+            spec.open and self.is_shared) else []
+        return self.attr(f"#sdy.sharding{sharding_text(symbol, spec, type_, tuple(whole))}")
 
     def shardings(self, texts: Sequence[str]) -> Any:
         """The attribute `#sdy.sharding_per_value` of values with the shardings of these texts."""
@@ -525,7 +531,7 @@ class RuleContext:
         one device, nor in the region of a `shard_map`, where each device has values of its own."""
         if self.num_partitions == 1:
             return False
-        op = self.ip.block.owner
+        op = None if self.ip is None else self.ip.block.owner      # none: what a function takes
         while op is not None and op.name != "func.func":
             if op.name == "sdy.manual_computation":
                 return False

@@ -33,7 +33,7 @@ from xfront_ir.types import TensorType
 
 from .context import MARK, RuleContext, mlir_context
 from .forms.extras import NOTHING, Extras
-from .partitioning import FIRST_DEVICE, MESH, Partition, mesh_text
+from .partitioning import FIRST_DEVICE, MESH, Partition, check_parted, mesh_text
 from .platforms import for_platform
 
 MAX_PRIVATE_DEPTH = 32
@@ -99,6 +99,7 @@ class _Module:
         self.queue: list[Function] = []
         self.fences: dict[TensorType, str] = {}
         self.meshes: dict[MeshAxes, str] = {}
+        self.parted: list[tuple[MeshAxes, Sequence[str]]] = []     # shard_maps over some axes
         self.artifacts: dict[Any, tuple[str, Any]] = {}
         self.at_end: Any = None
         self.partition = Partition()
@@ -131,12 +132,21 @@ class _Module:
             done += 1
         for type, symbol in self.fences.items():
             self._identity(at_end, symbol, type)
-        for mesh, symbol in self.meshes.items():
+        for mesh, symbol in self._meshes():
             ir.Operation.create("sdy.mesh", attributes={
                 "sym_name": ctx.string(symbol), "mesh": ctx.attr(f"#sdy.mesh{mesh_text(mesh)}")},
                 loc=self.mlir.unknown, ip=ir.InsertionPoint.at_block_begin(module.body))
         self.built.module = module
         return self.built
+
+    def _meshes(self) -> list[tuple[MeshAxes, str]]:
+        """The meshes and their symbols, the first of the module last: Shardy writes the program for
+        the first of those with the most axes, and needs whole axes of it for manual ones."""
+        parted = {_plain(mesh) for mesh, _ in self.parted}
+        found = sorted(self.meshes.items(), key=lambda item: item[0] in parted)
+        if parted:
+            check_parted([mesh for mesh, _ in found], self.parted)
+        return found
 
     def _analyse(self, function: Function) -> None:
         """Make `function` the one to be written, and decide which bodies are private functions."""

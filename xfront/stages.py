@@ -30,8 +30,9 @@ from .arrays.refs import Ref
 from .devices import devices as devices_here
 from .on_demand import above
 from .on_demand import shown as _shown
-from .sharding.context import context_mesh, get_abstract_mesh, on_devices
+from .sharding.context import abstract_alone, context_mesh, get_abstract_mesh, on_devices
 from .sharding.mesh import AbstractMesh
+from .sharding.named import replicated
 from .signature import ArgInfo, Signature, signature_of
 from .structs import ShapeDtypeStruct, shape_struct, struct_kind
 from .tracebacks import front_door, front_door_of
@@ -106,8 +107,17 @@ def typeof(x: ArrayLike) -> Any:
     ShapedArray(float32[2,3])
     """
     if isinstance(x, (binding.Array, Tracer, Ref)):
-        return x.aval
+        whole = type(x) is binding.ArrayImpl and x.aval.axes is None and _mesh_of(x)
+        return x.aval.on_mesh(whole) if whole else x.aval
     return shape_struct(*kind_of("typeof", x)).aval
+
+
+def _mesh_of(x: Any) -> AbstractMesh | None:
+    """The mesh of an array or struct that has one, without its devices."""
+    sharding = getattr(x, "sharding", None)
+    if type(sharding) is not binding.NamedSharding or not sharding.mesh.axis_names:
+        return None
+    return sharding.mesh.abstract_mesh
 
 
 def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
@@ -174,11 +184,11 @@ def _tracing(fun: Callable[..., Any], kind: str, static_argnums: int | Sequence[
         outer = state.axes
         state.axes = (*outer, *axis_env)
         try:
-            flat, _ = trace_for(fun, args, kwargs, statics, kind)
+            flat, leaves = trace_for(fun, args, kwargs, statics, kind)
         finally:
             state.axes = outer
         closed = close(flat)
-        return (closed, shapes_of(flat)) if return_shape else closed
+        return (closed, shapes_of(flat, leaves)) if return_shape else closed
 
     return wrapped
 
@@ -202,19 +212,19 @@ def trace_for(fun: Callable[..., Any], args: tuple, kwargs: dict, statics: set[i
                       origins=leaves), leaves
 
 
-def shapes_of(flat: Flat) -> Any:
-    """The tree of result shapes of a traced call."""
+def shapes_of(flat: Flat, leaves: Sequence[Any]) -> Any:
+    """The tree of result shapes of a traced call with these leaves of its arguments."""
     structs = [shape_struct(v.type, w) for v, w in
                zip(flat.function.returns, flat.function.weak_returns, strict=True)]
     following = flat.trace.following
     if following is not None:
         structs = [s.update(vma=names) for s, names in
                    zip(structs, following.cast(flat.function)[2], strict=True)]
-    if binding.mesh_state.value is not None:
-        mesh = get_abstract_mesh()
-        if mesh.axis_names and mesh.explicit_axes == mesh.axis_names:    # it has the whole values
-            structs = [s if s.sharding is not None else s.update(sharding=s.aval.sharding)
-                       for s in structs]
+    meshes = [m for m in (get_abstract_mesh(), *map(_mesh_of, leaves)) if m is not None]
+    whole = next((m for m in meshes if m.axis_names), None)
+    if whole is not None and whole.explicit_axes == whole.axis_names:    # it has the whole values
+        structs = [s if s.sharding is not None else s.update(sharding=s.aval.on_mesh(
+            whole).sharding) for s in structs]
     return tree_unflatten(flat.out_tree, structs)
 
 
@@ -230,8 +240,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> xfront.eval_shape(jnp.dot, jnp.ones((2, 3)), jnp.ones(3)).shape
     (2,)
     """
-    flat, _ = trace_for(_with_arrays(fun), args, kwargs, set(), "eval_shape")
-    return shapes_of(flat)
+    return shapes_of(*trace_for(_with_arrays(fun), args, kwargs, set(), "eval_shape"))
 
 
 def _with_arrays(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -316,7 +325,7 @@ class Traced(_Stage):
     @property
     def out_info(self) -> Any:
         """The result's tree with `ShapeDtypeStruct` leaves."""
-        return shapes_of(self._flat)
+        return shapes_of(self._flat, self._leaves)
 
     @property
     def out_avals(self) -> Any:
@@ -388,14 +397,19 @@ class Lowered(_Stage):
         shift = len(flat.captures)
         donated = [sum(kept[:i + shift]) for i, d in enumerate(traced._donated)
                    if d and kept[i + shift]]
-        if donated:
-            warn_of_unusable(traced.fun_name, [function.params[i].type for i in donated],
-                             [v.type for v in function.returns])
         partition = None
+        ins: Sequence[Any] = [self._place.sharding] * len(function.params)
+        outs: Sequence[Any] = [self._place.sharding] * len(function.returns)
+        types = [v.type for v in function.returns]
         if type(self._place) is not Placement:
-            ins = self._place.params(self._whole, n)
+            own = self._place.params(self._whole, n)
+            ins = [s or self._place.sharding for s, k in zip(own, kept, strict=True) if k]
+            outs = self._place.told(types)
             partition = self._place.partition(
-                function, [s for s, k in zip(ins, kept, strict=True) if k])
+                function, [s for s, k in zip(own, kept, strict=True) if k])
+        if donated and None not in outs:         # else the compiler has still to choose
+            warn_of_unusable(traced.fun_name, [(function.params[i].type, ins[i]) for i in donated],
+                             zip(types, outs, strict=True))
         wanted: str = platform or platform_of(self._place.devices[0])
         self._lowered = lowering.lower(
             function, name=traced.fun_name, donated=donated, platform=wanted, partition=partition,
@@ -521,23 +535,27 @@ def there(place: Any, topology: str) -> Any:
 
 
 def is_abstract(x: Any) -> bool:
-    """Whether a leaf of the arguments is a struct on a mesh without devices."""
-    return isinstance(x, ShapeDtypeStruct) and type(getattr(x.sharding, "mesh", 0)) is AbstractMesh
+    """Whether a leaf of the arguments is a struct on a mesh without devices, or lies nowhere where
+    the mesh in context is such a one."""
+    if isinstance(x, ShapeDtypeStruct) and x.sharding is not None:
+        return type(getattr(x.sharding, "mesh", 0)) is AbstractMesh
+    return abstract_alone() is not None and commitment(x) is None
 
 
 def promised(x: Any, platform: str | None = None) -> Any:
     """A leaf of the arguments, array or struct, in the form that `placement` takes. Where a program
     is lowered for a named platform, the devices of this process stand for those of a mesh that has
     none. Raises: ValueError where there are fewer, or no platform is named."""
-    sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
-    if sharding is None:
-        return as_operand(x)
+    sharding: Any = x.sharding if isinstance(x, ShapeDtypeStruct) else None
     if is_abstract(x):
+        sharding = sharding or replicated(get_abstract_mesh())
+        known = platform is not None or sharding.mesh.abstract_device is not None
         sharding = on_devices(
-            "lower", sharding, () if platform is None else devices_here(),
-            ", or name the platform, jit(f).trace(x).lower(lowering_platforms=('tpu',))"
-            if platform is None else "")
-    return Promised(x.aval, sharding)
+            "lower", sharding, devices_here() if known else (), "" if known else
+            ", or name the platform, jit(f).trace(x).lower(lowering_platforms=('tpu',))")
+    elif sharding is None:
+        return as_operand(x)
+    return Promised(getattr(x, "aval", None), sharding)
 
 
 class Compiled(_Stage):

@@ -61,6 +61,8 @@ def _shard_map(ctx: RuleContext, op: Op, *operands: Any) -> Any:
                               for s, t in zip(specs, types, strict=True)])
 
     axes = [a for a in mesh.names if a in attrs["axes"]]
+    if len(axes) < len(mesh.names):
+        ctx.module.parted.append((mesh, axes))
 
     def opened(spec: Spec) -> Spec:               # the compiler divides further by the other axes
         if len(axes) == len(mesh.names):

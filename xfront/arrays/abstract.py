@@ -39,7 +39,8 @@ class AbstractArray:
     ShapedArray(float32[2,3])
     """
 
-    __slots__ = ("__weakref__", "_varies", "dtype", "ir", "ndim", "shape", "size", "weak_type")
+    __slots__ = ("__weakref__", "_mesh", "_varies", "dtype", "ir", "ndim", "shape", "size",
+                 "weak_type")
 
     ir: TensorType | None    # the type in the IR; None for dtypes that the IR does not have
     shape: tuple[int, ...]
@@ -47,6 +48,7 @@ class AbstractArray:
     weak_type: bool
     ndim: int
     size: int
+    _mesh: Any      # the mesh of an array that is whole on it, no part of the type; mostly None
     _varies: Any    # a ManualAxisType or an object with `varies`; None for most types
 
     def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, *,
@@ -71,6 +73,7 @@ class AbstractArray:
             put_field(self, "size", math.prod(shape))
             put_field(self, "ir", _ir_type(shape, kept))
             put_field(self, "_varies", None)
+            put_field(self, "_mesh", None)
             if len(_AVALS) > 100_000:  # an unbounded number of shapes; `==` still holds
                 _AVALS.clear()
             self = _AVALS.setdefault(key, self)
@@ -128,6 +131,12 @@ class AbstractArray:
         that `held.varies` gives when they are first read."""
         made = _copied(self)
         object.__setattr__(made, "_varies", held)
+        return made
+
+    def on_mesh(self, mesh: Any) -> AbstractArray:
+        """The same type, as it is told of an array that is whole on this abstract mesh."""
+        made = _copied(self)
+        object.__setattr__(made, "_mesh", mesh)
         return made
 
     def placed(self, sharding: Any) -> AbstractArray:
@@ -218,7 +227,7 @@ def _made(shape: tuple[int, ...], dtype: Any, weak_type: bool, axes: Sharding | 
 
 def _copied(kind: AbstractArray) -> AbstractArray:
     made = object.__new__(AbstractArray)
-    for name in ("shape", "dtype", "weak_type", "ndim", "size", "ir", "_varies"):
+    for name in ("shape", "dtype", "weak_type", "ndim", "size", "ir", "_mesh", "_varies"):
         object.__setattr__(made, name, getattr(kind, name))
     return made
 

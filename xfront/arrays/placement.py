@@ -140,18 +140,27 @@ def placement(args: Sequence[Any], function: str,
 def _on_several(args: Sequence[Any], function: str, names: Any, read: Any, told: Any, named: Any
                 ) -> Any:
     """The placement that follows from shardings, meshes of the program or the mesh in context; None
-    where none follows, or where arguments are committed to one device in spite of the context."""
-    from ..sharding.context import context_mesh
+    where none follows, or where arguments are committed to one device in spite of the context.
+
+    Raises: ValueError where the mesh in context has explicit axes and no devices, and no argument
+      is on several.
+    """
+    from ..sharding.context import abstract_alone, context_mesh
     from ..sharding.spread import spread
 
     ins, outs = told or ((), ())
     if named or any([s is not None for s in (*ins, *outs)]):
         return spread(args, function, names, read, told=ins, outs=outs, named=tuple(named))
-    if context_mesh() is None or any([
-            commitment(x) is not None and (read is None or read()[i])
-            for i, x in enumerate(args)]):
-        return None
-    return spread(args, function, names, read)
+    there = [s for i, x in enumerate(args)
+             if (s := commitment(x)) is not None and (read is None or read()[i])]
+    if (mesh := abstract_alone()) is not None and all([
+            type(s) is binding.SingleDeviceSharding for s in there]):
+        where = f"its arguments are committed to {there[0]}" if there else "its arguments neither"
+        raise ValueError(
+            f"{function.strip('_')}: the mesh in context, {mesh}, has no devices, and {where}. "
+            "Enter `with xfront.set_mesh(mesh)` with a mesh of devices, or give it arrays on one; "
+            "jit(f).trace(x).lower(lowering_platforms=('tpu',)) makes a program without devices")
+    return None if there or context_mesh() is None else spread(args, function, names, read)
 
 
 def captured_on_several(captures: Sequence[Any]) -> Sequence[Any]:

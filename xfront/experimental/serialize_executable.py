@@ -258,19 +258,21 @@ def _shardings(texts: Sequence[str | None]) -> tuple[Any, ...]:
 
 def _place(spread: dict[str, Any], devices: list[Any]) -> tuple[Any, list[Any]]:
     """The placement of a program on several devices, and the shardings of its arguments."""
-    axes: MeshAxes = parse_mesh(spread["axes"])
-    mesh = Mesh(np.array(devices, object).reshape(axes.sizes), axes.names,
-                tuple([AxisType[t.capitalize()] for t in axes.types]))
+    def mesh(axes: MeshAxes) -> Mesh:
+        return Mesh(np.array(devices, object).reshape(axes.sizes), axes.names,
+                    tuple([AxisType[t.capitalize()] for t in axes.types]))
 
     def named(placed: Any) -> Any:
         if placed is None:
             return None
-        text, memory = placed
-        return NamedSharding(mesh, abstract_sharding(parse_sharding(text)).spec, memory_kind=memory)
+        sharding, memory = parse_sharding(placed[0]), placed[1]
+        return NamedSharding(mesh(sharding.mesh), abstract_sharding(sharding).spec,
+                             memory_kind=memory)
 
     ins = [named(s) for s in spread["ins"]]
     given = [named(s) for s in spread["given"]]
-    return spread_over(mesh, given, [named(s) for s in spread["outs"]]), ins
+    home = mesh(parse_mesh(spread["axes"]))
+    return spread_over(home, given, [named(s) for s in spread["outs"]]), ins
 
 
 __all__ = ["deserialize_and_load", "serialize"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays import operands
+from ..arrays import binding, operands
 from ..arrays.annotations import Array, ArrayLike, AxisLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager, tellable
@@ -67,7 +67,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
       total_repeat_length: the size of the result along the axis; longer results are cut, shorter
         ones filled with the last element.
       out_sharding: the sharding of the result; it must be given where explicit axes divide what
-        is repeated.
+        is repeated, unless it is repeated evenly and no mesh is in context: it stays divided.
     Raises: TypeError for lists and negative numbers; ValueError for axes out of range, for another
       number of repeats, and where an out_sharding is missing; ConcretizationTypeError for traced
       repeats without `total_repeat_length`.
@@ -79,7 +79,9 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
     at_home("repeat", out_sharding)
     a, repeats = array_like("repeat", a), array_like("repeat", repeats)
     shape = getattr(a, "shape", ())
-    _check_divided(a, axis)
+    if binding.mesh_state.value is not None or np.size(repeats) != 1 or (
+            total_repeat_length is not None):
+        _check_divided(a, axis)
     if axis is None:
         a, shape, at = ravel(a), (math.prod(shape),), 0
     elif not shape:

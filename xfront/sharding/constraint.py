@@ -68,13 +68,29 @@ def _refuse_manual(sharding: Any) -> None:
 def _divided(x: Any, kind: Any, sharding: Any) -> Any:
     _refuse_manual(sharding)
     asked = ir_sharding(sharding, kind.ndim)
-    if asked.mesh.of_type("explicit") and explicit(asked) != kind.in_memory(None).sharding:
+    if asked.mesh.of_type("explicit") and asked.mesh.of_type("auto"):
+        asked = _further(asked, kind)
+    elif asked.mesh.of_type("explicit") and explicit(asked) != kind.in_memory(None).sharding:
         raise AssertionError(
             "`with_sharding_constraint` acts as an assert when all axes of mesh are of type "
             f"`Explicit`. The array sharding: {shown(kind)} did not match the sharding provided: "
             f"{sharding.spec}. Please use `xfront.sharding.reshard` to shard your input to the "
             "sharding you want.")
     return emit(ops.sharding_constraint, x, sharding=divisible(asked, kind.shape))
+
+
+def _further(asked: Sharding, kind: Any) -> Sharding:
+    """The sharding of a value that its type divides over explicit axes, and `asked` over others of
+    its mesh. Raises: ValueError where `asked` names explicit axes."""
+    own = asked.mesh.of_type("explicit")
+    if named := [a for a in asked.spec.axes if a in own]:
+        raise ValueError(
+            "The spec of NamedSharding passed to with_sharding_constraint can only refer to Auto "
+            f"axes of the mesh. Got {asked}, which refers to {named[0]!r}: use "
+            "`xfront.sharding.reshard` to shard over explicit axes")
+    spec = asked.spec
+    dims = [(*d, *more) for d, more in zip(kind.dims, spec.dims, strict=True)]
+    return Sharding(asked.mesh, Spec(dims, spec.open, spec.unreduced, spec.reduced))
 
 
 def shown(kind: Any) -> Any:

@@ -127,6 +127,12 @@ def context_mesh() -> Mesh | None:
     return None if found is None else found[0]
 
 
+def abstract_alone() -> Any:
+    """The mesh in context where it has explicit axes and no devices; else None."""
+    devices, mesh, _ = binding.mesh_state.value or (None, None, None)
+    return mesh if devices is None and mesh is not None and mesh.explicit_axes else None
+
+
 def spec_mesh() -> Any:
     """The mesh to which specs without a mesh belong: a Mesh, an AbstractMesh or None."""
     found = binding.mesh_state.value

@@ -15,12 +15,13 @@ from xfront_ir import ops
 from xfront_ir.sharding import Sharding, Spec
 
 from ..arrays import binding
+from ..arrays.commitment import commitment
 from ..devices import device_put
 from ..tracebacks import front_door, front_door_of
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
-from .constraint import checked, resharded
+from .constraint import checked, constraint, resharded
 from .context import (
     as_sharding,
     get_abstract_mesh,
@@ -78,28 +79,61 @@ def _resharded(x: Any, sharding: Any) -> Any:
     _refuse_types(sharding)
     if type(x) is not Tracer and state.current is None:
         if not binding.holds_terms(getattr(x, "sharding", None)):
-            return device_put(x, with_entries(on_devices("reshard", sharding), np.ndim(x)))
+            there = commitment(x)
+            spare = () if there is None else there._device_assignment
+            return device_put(x, with_entries(on_devices("reshard", sharding, spare), np.ndim(x)))
         return in_a_trace("reshard", lambda args, _: resharded(*args), (checked(x), sharding), {})
     if type(sharding) is not binding.SingleDeviceSharding:
         return resharded(x if type(x) is Tracer else checked(x), sharding)
     return device_put(x, sharding)
 
 
-def _inner(name: str, axes: Any, kind: AxisType, arrays: Any) -> Any:
-    """The abstract mesh in context, or else that of the arrays, with `axes` of type `kind`.
-
-    Raises: ValueError where the mesh does not have one of `axes`.
+def _mesh(arrays: Any) -> Any:
+    """The abstract mesh in context, or else that of the arrays; the empty one where there is none.
     """
     mesh = get_abstract_mesh()
-    if mesh.empty:
-        found = [x.aval.sharding.mesh for x in tree_flatten(arrays)[0]
-                 if getattr(getattr(x, "aval", None), "axes", None) is not None]
-        mesh = found[0] if found else mesh
+    if not mesh.empty:
+        return mesh
+    for x in tree_flatten(arrays)[0]:
+        axes = getattr(getattr(x, "aval", None), "axes", None)
+        sharding = None if type(x) is Tracer else getattr(x, "sharding", None)
+        if type(sharding) is binding.NamedSharding:
+            return sharding.mesh.abstract_mesh
+        if axes is not None and axes.mesh.names:
+            return x.aval.sharding.mesh
+    return mesh
+
+
+def _inner(name: str, mesh: Any, axes: Any, kind: AxisType) -> Any:
+    """The mesh with `axes` of type `kind`. Raises: ValueError where it does not have one of them.
+    """
     chosen = mesh.axis_names if axes is None else (axes,) if isinstance(axes, str) else tuple(axes)
     if strays := [a for a in chosen if a not in mesh.axis_names]:
         raise ValueError(f"{name}: the mesh in context has no axis {strays[0]!r}, its axes are "
                          f"{mesh.axis_names}; set the mesh with set_mesh")
     return mesh.update_axis_types(dict.fromkeys(chosen, kind))
+
+
+def _as_asked(made: Any, told: Any, mesh: Any) -> Any:
+    """The tree `made` with its arrays placed as `told` says, a tree prefix of shardings and of
+    specs on a mesh: resharded, or constrained where the axes of the mesh are all auto. Specs say
+    nothing on the empty mesh."""
+    leaves, tree = tree_flatten(made)
+    asked = broadcast_prefix(told, made, is_leaf=lambda s: s is None)
+    return tree_unflatten(tree, [
+        _placed_as(x, s, mesh) for x, s in zip(leaves, asked, strict=True)])
+
+
+def _placed_as(x: Any, asked: Any, mesh: Any) -> Any:
+    if isinstance(asked, PartitionSpec) and get_abstract_mesh().empty:
+        if mesh.empty:
+            return x
+        asked = binding.NamedSharding(mesh, asked)
+    asked = as_sharding("auto_axes", asked, "out_sharding")
+    if type(asked) is binding.NamedSharding and not asked.mesh.explicit_axes:
+        return constraint(x, asked) if type(x) is Tracer else device_put(
+            x, on_devices("auto_axes", asked))
+    return _resharded(x, asked)
 
 
 def _retyped(tree: Any, mesh: Any) -> Any:
@@ -125,8 +159,10 @@ def auto_axes(f: Callable[..., Any] | None = None, /, *, axes: str | tuple[str, 
     Args:
       f: any function of arrays and trees; None returns a decorator.
       axes: name of an axis or a tuple of names; None means all axes.
-      out_sharding: a Sharding, a PartitionSpec, or a tree prefix of the result of these. A call may
-        give it as a keyword argument instead.
+      out_sharding: a Sharding, a PartitionSpec on the mesh in context or else on that of the
+        arguments, or a tree prefix of the result of these. A call may give it as a keyword argument
+        instead. Without a mesh specs say nothing; where all its axes are auto the result is
+        constrained.
     Returns: a function of the same arguments. A call raises TypeError where neither place gives
       `out_sharding`, ValueError where the mesh does not have an axis.
 
@@ -146,15 +182,16 @@ def auto_axes(f: Callable[..., Any] | None = None, /, *, axes: str | tuple[str, 
         if told is None:
             raise TypeError("Missing required keyword argument: 'out_sharding': auto_axes needs to "
                             "know how the result is sharded; pass it in this call or to auto_axes")
-        inner = _inner("auto_axes", axes, AxisType.Auto, (args, kwargs))
+        outer = _mesh((args, kwargs))
+        inner = _inner("auto_axes", outer, axes, AxisType.Auto)
         if inner.empty:
-            return reshard(f(*args, **kwargs), told)
+            return _as_asked(f(*args, **kwargs), told, inner)
 
         def run(args: tuple, kwargs: dict) -> Any:
             args, kwargs = _retyped((args, kwargs), inner)
             with use_abstract_mesh(inner):
                 made = f(*args, **kwargs)
-            return reshard(made, told)
+            return _as_asked(made, told, outer)
 
         return in_a_trace("auto_axes", run, args, kwargs)
 
@@ -194,7 +231,7 @@ def explicit_axes(f: Callable[..., Any] | None = None, /, *,
                             "explicit_axes")
         one = isinstance(told, binding.Sharding | PartitionSpec)
         outer = get_abstract_mesh()
-        inner = _inner("explicit_axes", axes, AxisType.Explicit, (args, kwargs))
+        inner = _inner("explicit_axes", _mesh((args, kwargs)), axes, AxisType.Explicit)
         if inner.empty:
             return f(*args, **kwargs)
 

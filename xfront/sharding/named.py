@@ -208,10 +208,12 @@ def _explicit(s: Any, ndim: int) -> data.Sharding | None:
 
 
 def of_type(aval: Any) -> Any:
-    """The NamedSharding of a type of arrays, on the mesh of its axes or else on that in context."""
+    """The NamedSharding of a type of arrays, on the mesh of its axes, or of the array whose type it
+    is, or else on that in context."""
     if aval.axes is None or not aval.axes.mesh.names:
         found = binding.mesh_state.value
-        mesh = AbstractMesh((), ()) if found is None or found[1] is None else found[1]
+        mesh = aval._mesh or (
+            AbstractMesh((), ()) if found is None or found[1] is None else found[1])
         return NamedSharding(mesh, PartitionSpec(*[None] * aval.ndim))
     return abstract_sharding(aval.axes)
 
@@ -396,30 +398,44 @@ binding.install_on(GSPMDSharding, {
 _FOUND: dict[Any, Any] = {}
 
 
-def compiled_sharding(mesh: Mesh, proto: Any, ndim: int) -> Any:
-    """The sharding on `mesh` of a result of a program, from XLA's: a NamedSharding where axes of
-    the mesh can express it, else a GSPMDSharding."""
+def compiled_sharding(meshes: tuple[Mesh, ...], proto: Any, ndim: int) -> Any:
+    """The sharding of a result of a program, from XLA's: a NamedSharding on that of these meshes
+    whose axes express it with the fewest names, the first of several; else a GSPMDSharding.
+
+    No type says that explicit axes divide the result, so a mesh with other axes comes first.
+    """
     hlo = binding.hlo().HloSharding.from_proto(proto)
-    key = (mesh, str(hlo), ndim)
+    key = (meshes, str(hlo), ndim)
     found = _FOUND.get(key)
     if found is None:
         if len(_FOUND) > 4096:
             _FOUND.clear()
-        found = _FOUND[key] = _on_mesh(mesh, hlo, ndim)
+        named = [s for mesh in meshes if (s := _on_mesh(mesh, hlo, ndim)) is not None]
+        found = _FOUND[key] = min(named, key=_names_in, default=GSPMDSharding(
+            meshes[0]._internal_device_list, hlo))
     return found
 
 
+def _names_in(sharding: Any) -> tuple[bool, int]:
+    own = sharding.mesh.explicit_axes
+    names = [n for e in sharding.spec for n in axes_of(e)]
+    return any([n in own for n in names]), len(names)
+
+
 def _on_mesh(mesh: Mesh, hlo: Any, ndim: int) -> Any:
+    """The NamedSharding on a mesh, or None where its axes cannot express XLA's."""
     if hlo.is_replicated():
-        return NamedSharding(mesh, PartitionSpec())
-    if not hlo.is_manual() and not hlo.is_maximal():
-        tiles, order = _tiles(hlo, ndim)
-        spec = _spec_of(mesh, tiles, order)
-        if spec is not None:
-            made = NamedSharding(mesh, spec)
-            if _plain(made._to_xla_hlo_sharding(ndim), ndim) == _plain(hlo, ndim):
-                return made
-    return GSPMDSharding(mesh._internal_device_list, hlo)
+        return NamedSharding(mesh, PartitionSpec(*[None] * (ndim * bool(mesh.explicit_axes))))
+    if hlo.is_manual() or hlo.is_maximal():
+        return None
+    tiles, order = _tiles(hlo, ndim)
+    spec = _spec_of(mesh, tiles, order)
+    if spec is not None and mesh.explicit_axes:  # an entry for each dimension, as in types
+        spec = PartitionSpec(*spec, *[None] * (ndim - len(spec)))
+    made = None if spec is None else NamedSharding(mesh, spec)
+    same = made is not None and (
+        _plain(made._to_xla_hlo_sharding(ndim), ndim) == _plain(hlo, ndim))
+    return made if same else None
 
 
 def _spec_of(mesh: Mesh, tiles: tuple[int, ...], order: np.ndarray) -> PartitionSpec | None:

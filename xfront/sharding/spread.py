@@ -31,8 +31,8 @@ from .named import (
     compiled_sharding,
     ir_sharding,
     replicated,
+    whole_on,
 )
-from .partition_spec import PartitionSpec
 
 
 class Spread:
@@ -40,13 +40,14 @@ class Spread:
 
     `ins` are the shardings of arguments, where None means whole on every device; `outs` are those
     of results, where None leaves the choice to the compiler. Further arguments and results count as
-    None.
+    None. `others` are further meshes of the same devices, on which results may lie.
     """
 
-    __slots__ = ("devices", "ins", "mesh", "outs", "sharding")
+    __slots__ = ("devices", "ins", "mesh", "others", "outs", "sharding")
 
-    def __init__(self, mesh: Mesh, ins: tuple[Any, ...], outs: tuple[Any, ...]) -> None:
-        self.mesh, self.ins, self.outs = mesh, ins, outs
+    def __init__(self, mesh: Mesh, ins: tuple[Any, ...], outs: tuple[Any, ...],
+                 others: tuple[Mesh, ...] = ()) -> None:
+        self.mesh, self.ins, self.outs, self.others = mesh, ins, outs, others
         self.devices = tuple(mesh.devices.flat)
         self.sharding = replicated(mesh)
 
@@ -75,9 +76,12 @@ class Spread:
         return binding.put(binding.to_numpy(x), weak=x.aval.weak_type) if type(
             x) is ArrayImpl else x
 
-    def is_reached(self, _: Any) -> bool:
-        """True: C++ moves every argument here itself, through Python where it must."""
-        return True
+    def is_reached(self, x: Any) -> bool:
+        """Whether C++ moves an argument here itself, through Python where it must. It takes arrays
+        on these devices as they lie, and the program takes only what a spec says."""
+        if type(x) is KeyArray:
+            x = x._base
+        return type(x) is not ArrayImpl or type(x._sharding) is not binding.GSPMDSharding
 
     def params(self, function: Function, n_explicit: int | None) -> list[Any]:
         """The sharding or None of each parameter of a Function whose parameters after the first
@@ -94,7 +98,7 @@ class Spread:
         from lowering.partitioning import Partition  # with the first program, not with the library
 
         count = len(self.devices)
-        outs = [None if s is None else self._checked(s, v.type) for s, v in zip(
+        outs = [self._open(v.type) if s is None else self._checked(s, v.type) for s, v in zip(
             self.told([v.type for v in function.returns]), function.returns, strict=True)]
         params = [self._param(s, v.type) for s, v in zip(ins, function.params, strict=True)]
         if count == 1:
@@ -105,6 +109,15 @@ class Spread:
         if sharding is None:
             return data.Sharding(self.mesh.axes, data.replicated(type.ndim))
         return self._checked(sharding, type)
+
+    def _open(self, type: TensorType) -> data.Sharding | None:
+        """The sharding of a result that the compiler divides: over auto axes alone where the mesh
+        has explicit ones too, as its type says by which of these it is divided."""
+        mesh = self.mesh.axes
+        same = type.sharding is None or type.sharding.mesh == mesh.abstract
+        if self.others or not same or not mesh.of_type("explicit"):
+            return None
+        return data.Sharding(mesh, data.Spec(type.dims, range(type.ndim)))
 
     def _checked(self, sharding: Any, type: TensorType) -> data.Sharding:
         sharding.shard_shape(type.shape)          # raises the errors that users know
@@ -119,8 +132,8 @@ class Spread:
     def _typed(self, type: TensorType) -> Any:
         axes, mesh = type.sharding, self.mesh
         if axes is None or not axes.mesh.names:
-            whole = mesh.axes.of_type("explicit") == mesh.axis_names
-            return NamedSharding(mesh, PartitionSpec(*[None] * type.ndim)) if whole else None
+            return whole_on(mesh, type.ndim) if all(
+                [m.explicit_axes == m.axis_names for m in (mesh, *self.others)]) else None
         if axes.mesh.of_type("auto"):
             return None                           # the compiler divides further along auto axes
         if axes.mesh != mesh.axes.abstract:
@@ -135,8 +148,14 @@ class Spread:
             return [_in_memory(s or self.sharding, t) for s, t in zip(told, types, strict=True)]
         chosen = executable.loaded.get_output_shardings() if None in told else told
         return [_in_memory(s if s is not None else compiled_sharding(
-                    self.mesh, c, t.ndim + len(t.dtype.physical)), t)
+                    self._meshes_of(t), c, t.ndim + len(t.dtype.physical)), t)
                 for s, c, t in zip(told, chosen or (), types, strict=True)]
+
+    def _meshes_of(self, type: TensorType) -> tuple[Mesh, ...]:
+        """The meshes on which a result of this type may lie: that of the type, or any."""
+        axes = type.sharding
+        return (self.mesh, *self.others) if axes is None or not axes.mesh.names else (
+            _like(self.mesh, axes.mesh),)
 
 
 def _in_memory(sharding: Any, type: TensorType) -> Any:
@@ -146,22 +165,24 @@ def _in_memory(sharding: Any, type: TensorType) -> Any:
 
 def elsewhere(place: Spread, devices: Sequence[Any]) -> Spread:
     """The same placement on the first of `devices`, in their order."""
-    old = place.mesh
-    mesh = Mesh(np.array(devices[:old.devices.size], object).reshape(old.devices.shape),
-                old.axis_names, old.axis_types)
-    ins, outs = (tuple([s and NamedSharding(mesh, s.spec) for s in given])
+    def there(old: Mesh) -> Mesh:
+        return Mesh(np.array(devices[:old.devices.size], object).reshape(old.devices.shape),
+                    old.axis_names, old.axis_types)
+
+    ins, outs = (tuple([s and NamedSharding(there(s.mesh), s.spec) for s in given])
                  for given in (place.ins, place.outs))
-    return spread_over(mesh, ins, outs)
+    return spread_over(there(place.mesh), ins, outs, [there(m) for m in place.others])
 
 
 _SPREADS: dict[Any, Spread] = {}
 
 
-def spread_over(mesh: Mesh, ins: Sequence[Any], outs: Sequence[Any]) -> Spread:
-    """The one Spread with these shardings of arguments and results."""
+def spread_over(mesh: Mesh, ins: Sequence[Any], outs: Sequence[Any], others: Sequence[Mesh] = ()
+                ) -> Spread:
+    """The one Spread with these shardings of arguments and results, and these further meshes."""
     while ins and ins[-1] is None:
         ins = ins[:-1]
-    key = (mesh, tuple(ins), tuple(outs))
+    key = (mesh, tuple(ins), tuple(outs), tuple(others))
     found = _SPREADS.get(key)
     if found is None:
         if len(_SPREADS) > 8192:
@@ -229,7 +250,7 @@ def spread(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]
     claims += [Claim(lambda: f"a result of {function}, by out_shardings", s)
                for s in outs if s is not None]
     claims += [Claim(lambda: f"a sharding inside {function}", replicated(_concrete(axes)))
-               for axes in named]
+               for axes in sorted(named, key=repr)]
     return _agreed(claims, ins, outs)
 
 
@@ -240,19 +261,21 @@ def _concrete(axes: data.MeshAxes) -> Mesh:
 
 
 def _agreed(claims: Sequence[Claim], ins: Sequence[Any], outs: Sequence[Any]) -> Spread:
-    mesh: Mesh | None = None
+    meshes: dict[Mesh, None] = {}
     for claim in claims:
         if claim.sharding._internal_device_list != claims[0].sharding._internal_device_list:
             raise ValueError(
                 f"Received incompatible devices for jitted computation. Got {claims[0]} and "
                 f"{claim}. Both are committed to their devices: move one to the devices of the "
                 "other with device_put")
-        if mesh is None and type(claim.sharding) is NamedSharding:
-            mesh = claim.sharding.mesh
-    if mesh is None:
+        if type(claim.sharding) is NamedSharding:
+            meshes[claim.sharding.mesh] = None
+    if not meshes:
         mesh = context_mesh() if not claims else _line(claims[0].sharding)
-    assert mesh is not None
-    return spread_over(mesh, ins, outs)
+        assert mesh is not None
+        return spread_over(mesh, ins, outs)
+    mesh, *others = meshes
+    return spread_over(mesh, ins, outs, others)
 
 
 def _like(mesh: Mesh, axes: data.MeshAxes) -> Mesh:

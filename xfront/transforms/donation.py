@@ -49,24 +49,32 @@ def donating(compiled: Any, refuse: Callable[[tuple, dict], None],
     return call
 
 
-def warn_of_unusable(function: str, donated: Sequence[TensorType], results: Sequence[TensorType]
-                     ) -> None:
-    """Warn of donated buffers that no result can be written to: each takes one of as many bytes."""
-    free = Counter(map(_room, results))
-    left: list[TensorType] = []
-    for t in donated:
-        if free[_room(t)]:
-            free[_room(t)] -= 1
+def warn_of_unusable(function: str, donated: Iterable[tuple[TensorType, Any]],
+                     results: Iterable[tuple[TensorType, Any]]) -> None:
+    """Warn of donated buffers that no result can be written to: each takes one of as many bytes.
+
+    Args:
+      function: name of the function, for the text.
+      donated, results: type and sharding of each; the memory is that of one device's part.
+    """
+    free = Counter([_room(t, s) for t, s in results])
+    left: list[str] = []
+    for t, s in donated:
+        room = _room(t, s)
+        if free[room]:
+            free[room] -= 1
         else:
-            left.append(t)
+            part = s.shard_shape(t.shape)
+            left.append(f"{t}" if part == t.shape else f"{t} in parts of {t.with_shape(part)}")
     if left:
-        warn(f"Some donated buffers were not usable: {', '.join(map(str, left))}. No result of "
+        warn(f"Some donated buffers were not usable: {', '.join(left)}. No result of "
              f"{function} that is left has as many bytes in the same memory, so these arguments "
              "keep theirs; donate only what a result can replace", UserWarning)
 
 
-def _room(t: TensorType) -> tuple[int, str | None]:
-    return math.prod((*t.shape, *t.dtype.physical)) * t.dtype.numpy.itemsize, t.memory
+def _room(t: TensorType, sharding: Any) -> tuple[int, str | None]:
+    words = sharding.shard_shape((*t.shape, *t.dtype.physical))
+    return math.prod(words) * t.dtype.numpy.itemsize, t.memory
 
 
 def forget_donated(arguments: Any) -> None:

@@ -87,6 +87,7 @@ def jit(fun: Callable[..., Any] | None = None, /, *, in_shardings: Any = None,
         written.
       donate_argnums, donate_argnames: positions and names of arguments whose memory results may
         take; the call deletes these arguments. None by default, and completed like the static ones.
+        A call under another transformation, or in a trace, deletes none.
       keep_unused: whether arguments that the function does not read stay arguments of the program.
       device, backend: a device, or the name of a platform, whose first device is used. Arguments
         are moved there and results are committed there.
@@ -521,9 +522,10 @@ class Jitted:
         if given:
             from .donation import warn_of_unusable  # as in `function`
 
-            kept = compiled.kept[len(compiled.kept) - n:]
-            warn_of_unusable(self.name, [flat.function.params[i].type for i in given if kept[i]],
-                             [t for t, _ in compiled.out_types])
+            kept, ins = compiled.kept[len(compiled.kept) - n:], compiled.shardings_of_arguments(n)
+            warn_of_unusable(
+                self.name, [(flat.function.params[i].type, ins[i]) for i in given if kept[i]],
+                zip([t for t, _ in compiled.out_types], compiled.out_shardings, strict=True))
         return Program(compiled, [*flat.captures, *literals], flat.out_tree, flat.function, True)
 
 

@@ -16,6 +16,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.sharding import HOST, in_memory
 
 from ..arrays import binding
+from ..arrays.commitment import commitment
 from ..arrays.formats import Format, Layout
 from ..arrays.placement import Placement, Promised, placement, placement_of
 from ..tracing.trace import Recorded
@@ -175,7 +176,8 @@ class Told:
         whole = self.whole()
         if whole is not None:
             return whole, True
-        given, results = self.arguments(args, kwargs), self.results(result)
+        given, results = (_on_devices(found, operands) for found in (
+            self.arguments(args, kwargs), self.results(result)))
         if named or any(map(_is_several, (*given, *results))):
             return placement(operands, function, names, read, told=(given, results), named=named)
         given += [None] * (len(operands) - len(given))
@@ -209,6 +211,21 @@ def _places(shardings: Iterable[Any]) -> list[Placement]:
     return [placement_of(s) for s in shardings if s is not None and not _is_several(s)]
 
 
+def _is_abstract(sharding: Any) -> bool:
+    return type(sharding) is binding.NamedSharding and sharding.mesh._internal_device_list is None
+
+
+def _on_devices(shardings: list[Any], operands: Sequence[Any]) -> list[Any]:
+    """The shardings, those on an abstract mesh on the devices of the mesh in context, or else of
+    the operands. Raises: ValueError where neither is on as many devices."""
+    if not any(map(_is_abstract, shardings)):
+        return shardings
+    from ..sharding.context import on_devices  # with the first mesh
+
+    devices = next((s._device_assignment for s in map(commitment, operands) if _is_several(s)), ())
+    return [on_devices("jit", s, devices) if _is_abstract(s) else s for s in shardings]
+
+
 def _spread(name: str, shardings: Any, tree: Any) -> list[Any]:
     n = len(tree_flatten(tree)[0])
     if shardings is None or isinstance(shardings, binding.Sharding) or _is_spec(shardings):
@@ -226,10 +243,10 @@ def _spread(name: str, shardings: Any, tree: Any) -> list[Any]:
     for s in found:
         if s is None:
             continue
-        if _is_several(s) and s._internal_device_list is None:
-            raise ValueError(f"jit: {name} has {s}, whose mesh is abstract: it has no devices")
         kind = s.memory_kind
-        if kind not in (None, HOST) and kind != s._device_assignment[0].default_memory().kind:
+        if kind in (None, HOST) or _is_abstract(s):
+            continue
+        if kind != s._device_assignment[0].default_memory().kind:
             raise NotImplementedError(f"jit: {name} has {s}, but arguments and results of programs "
                                       f"can only be in the device's own memory or in {HOST!r}")
     return found

@@ -18,6 +18,7 @@ import numpy as np
 from xfront_ir import ops
 
 from ..arrays import binding
+from ..sharding.errors import IndivisibleError
 from ..sharding.mesh import Mesh
 from ..sharding.partition_spec import PartitionSpec
 from ..tracebacks import front_door
@@ -48,7 +49,8 @@ def pmap(fun: Callable[..., Any], axis_name: Hashable | None = None, *, in_axes:
       out_axes: position of the mapped axis in the results, by default 0; an int, None or a tree
         prefix of the result. For None, the result is that of one device.
       static_broadcasted_argnums: positions of arguments that are part of the program by value.
-      devices: sequence of as many devices as there are elements; None takes the first local ones.
+      devices: sequence of devices, of which the first are used, one for each element; None means
+        the local ones.
       backend: name of the platform whose devices are used; None takes the default one.
       axis_size: number of elements; None reads it off the arguments.
       donate_argnums: positions of donated arguments, as for `jit`.
@@ -143,7 +145,8 @@ class _Parallel:
         return [*leaves, *more], [*axes, *[0] * len(more)]
 
     def count(self, args: tuple, kwargs: dict) -> int:
-        """The number of elements. Raises: ValueError where arguments do not agree."""
+        """The number of elements. Raises: ValueError where there is none, or it is out of bounds;
+        IndivisibleError, a ValueError, where arguments do not agree."""
         size = self.size
         for x, a in zip(*self.axes(args, kwargs), strict=True):
             if a is None:
@@ -153,9 +156,9 @@ class _Parallel:
                 raise ValueError(f"pmap of {self.name}: axis {a} is out of bounds for an argument "
                                  f"of type {t}")
             if size is not None and t.shape[a] != size:
-                raise ValueError(f"pmap got inconsistent sizes for array axes to be mapped in "
-                                 f"{self.name}: {size} and {t.shape[a]}, in an argument of type "
-                                 f"{t}")
+                raise IndivisibleError(
+                    f"pmap got inconsistent sizes for array axes to be mapped in {self.name}: "
+                    f"{size} and {t.shape[a]}, in an argument of type {t}")
             size = t.shape[a]
         if size is None:
             raise ValueError(f"pmap of {self.name} must have at least one non-None value in "
@@ -163,8 +166,8 @@ class _Parallel:
         return size
 
     def of_size(self, n: int) -> Any:
-        """The compiled function for n elements. Raises: ValueError where n is not the number of the
-        given devices, or exceeds that of the local ones."""
+        """The compiled function for n elements, on the first n of the given devices or of the local
+        ones. Raises: IndivisibleError, a ValueError, where there are fewer."""
         found = self.compiled.get(n)
         if found is None:
             there = self.devices
@@ -172,9 +175,10 @@ class _Parallel:
                 from ..devices import local_devices  # stands beside this package
 
                 there = local_devices(backend=self.backend)
-            if n > len(there) or (self.devices is not None and n != len(there)):
-                raise ValueError(f"pmap of {self.name}: compiling computation that requires {n} "
-                                 f"logical devices, but {len(there)} XLA devices are available")
+            if n > len(there):
+                raise IndivisibleError(
+                    f"pmap of {self.name}: compiling computation that requires {n} logical "
+                    f"devices, but {len(there)} XLA devices are available")
             array = np.empty(n, object)
             array[:] = there[:n]
             found = self.compiled[n] = self.made(Mesh(array, (self.axis_name,)))

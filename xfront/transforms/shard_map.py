@@ -24,6 +24,7 @@ from xfront_ir.types import TensorType
 from ..arrays import binding
 from ..sharding.constraint import shown
 from ..sharding.context import use_abstract_mesh
+from ..sharding.errors import DuplicateSpecError
 from ..sharding.mesh import AbstractMesh, AxisType, Mesh
 from ..sharding.partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
 from ..sharding.regions import Region, follows, inside, manual_axes, regions
@@ -61,12 +62,12 @@ def shard_map(f: Callable[..., Any] | None = None, /, *, out_specs: Any, in_spec
         that its spec does not mention is then refused, and derivatives have only the sums that they
         need.
     Returns: a function of whole arrays; its results lie on the mesh as their specs say. A call
-      raises ValueError where specs do not fit the arguments or the results, or where there is no
-      mesh; TypeError without `in_specs` where some of the axes are not explicit.
-    Raises: TypeError where a spec or the mesh is of another type, or `axis_names` is a string;
-      ValueError where specs or `axis_names` have axes that the mesh does not have;
-      NotImplementedError for specs with unconstrained parts, and for `unreduced` and `reduced`
+      raises ValueError where specs do not fit the arguments or the results, or have axes that the
+      mesh does not have or unconstrained parts, where `axis_names` has such axes, or where there is
+      no mesh; DuplicateSpecError for an axis that a spec has twice; TypeError without `in_specs`
+      where some of the axes are not explicit; NotImplementedError for `unreduced` and `reduced`
       axes without `check_vma` or over some axes of the mesh alone.
+    Raises: TypeError where a spec or the mesh is of another type, or `axis_names` is a string.
     Source: Shardy, `sdy.manual_computation`.
 
     >>> mesh = xfront.sharding.Mesh(xfront.devices()[:1], ("i",))
@@ -117,8 +118,6 @@ class Mapped:
         self.f, self.mesh, self.name = f, mesh, name_of(f)
         self.in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
         self.out_specs, self.axis_names, self.check_vma = out_specs, axis_names, check_vma
-        if mesh is not None:
-            self.check_axes(self.own_axes(mesh), mesh)
 
     def own_axes(self, mesh: Any) -> tuple[str, ...]:
         """The mesh axes over which values are parts inside the function.
@@ -147,17 +146,16 @@ class Mapped:
                 "another one")
 
     def check_axes(self, axes: tuple[str, ...], mesh: Any) -> None:
-        """Refuse specs with other axes. Raises: ValueError; NotImplementedError for a spec with
-        unconstrained parts."""
+        """Refuse specs with other axes or unconstrained parts. Raises: ValueError;
+        DuplicateSpecError for an axis that is there twice."""
         given = () if self.in_specs is Infer else self.in_specs
         for what, specs in (("in_specs", given), ("out_specs", self.out_specs)):
             for spec in tree_leaves(specs, is_leaf=_is_spec):
                 if spec is None:
                     continue
                 if PartitionSpec.UNCONSTRAINED in spec:
-                    raise NotImplementedError(f"shard_map: {what} has {spec}, but specs of "
-                                              "shard_map may only hold axis names or None for each "
-                                              "dimension")
+                    raise ValueError(f"shard_map: {what} has {spec}, but specs of shard_map may "
+                                     "only hold axis names or None for each dimension")
                 if spec.unreduced or spec.reduced:
                     self.check_sums(what, spec, mesh)
                 names = [n for e in spec for n in axes_of(e)]
@@ -165,10 +163,12 @@ class Mapped:
                     if name not in axes:
                         raise ValueError(
                             f"shard_map {what} argument must refer to an axis marked as manual "
-                            f"({frozenset(axes)}), but {spec} refers to {name!r}")
+                            f"({frozenset(axes)}), but {spec} refers to {name!r}, in the "
+                            f"shard_map of {self.name!r}")
                     if names.count(name) > 1:
-                        raise ValueError(f"shard_map {what}: {spec} has {name!r} twice, but an "
-                                         "axis can divide only one dimension")
+                        raise DuplicateSpecError(
+                            f"shard_map {what}: {spec} has {name!r} twice, but an axis can divide "
+                            f"only one dimension, in the shard_map of {self.name!r}")
 
     def found_mesh(self) -> Any:
         """The mesh. Raises: ValueError where there is none, or where a `shard_map` around this one

@@ -296,6 +296,10 @@ def _batch(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axi
     """Each device has the whole batch of its parts, or a part of the batch where the batch axis is
     divided over axes of the op. A name that the op binds does not name the batch inside."""
     attrs, (name, size) = op.attrs, axis
+    mesh: MeshAxes = attrs["mesh"]
+    if strays := [a for a in batch_axes(axis) if a not in mesh.names]:
+        raise IRValueError(f"vmap: spmd_axis_name has {strays[0]!r}, but the axes of the mesh of a "
+                           f"shard_map that it maps are {mesh.names}")
     own = tuple([a for a in batch_axes(axis) if a in attrs["axes"]])
     body = forced(attrs["body"])
     inner: Any = (("outside", name), size) if name in attrs["axes"] else axis

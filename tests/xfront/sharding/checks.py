@@ -21,9 +21,11 @@ import xfront.numpy as jnp
 from tests.device_checks import for_seeds, report
 from xfront import lax
 from xfront.experimental.layout import Format, Layout
+from xfront.experimental.serialize_executable import deserialize_and_load, serialize
 from xfront.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, set_mesh
 from xfront.sharding import PartitionSpec as P
 from xfront.sharding.errors import DuplicateSpecError, IndivisibleError
+from xfront.sharding.named import GSPMDSharding
 
 DEVICES = 8
 
@@ -624,6 +626,61 @@ def check_shards_are_made_of_a_sharding() -> None:
     raises(ValueError, ["none of the devices"], lambda: xfront.Shard(
         device, xfront.sharding.make_single_device_sharding(xfront.devices()[0]), (8,)))
     raises(IndivisibleError, ["7"], lambda: xfront.Shard(device, on("x"), (7,)))
+
+
+def check_results_lie_on_the_mesh_that_says_how() -> None:
+    """Of meshes of the same devices, those of arguments and those that the program names."""
+    line, cube = (xfront.make_mesh(sizes, names, axis_types=(AxisType.Auto,) * len(sizes))
+                  for sizes, names in (((8,), ("z",)), ((2, 2, 2), ("a", "b", "c"))))
+    explicit = xfront.make_mesh((4, 2), ("x", "y"))
+    value = grid(8, 8)
+
+    def parts(over: Mesh, spec: P) -> Callable[[Any], Any]:
+        return xfront.shard_map(lambda a: a * 2, mesh=over, in_specs=spec, out_specs=spec)
+
+    for first in (NamedSharding(line, P("z")), on("x"), NamedSharding(explicit, P("x")),
+                  NamedSharding(explicit, P())):
+        x = xfront.device_put(value, first)
+        cases = [(parts(mesh(), P("x")), mesh(), P("x")),
+                 (parts(mesh(), P(None, "y")), mesh(), P(None, "y"))]
+        if first.mesh is not explicit:
+            cases += [(lambda a: lax.with_sharding_constraint(
+                           a * 2, NamedSharding(cube, P("a", "b"))), cube, P("a", "b")),
+                      (lambda a: lax.with_sharding_constraint(
+                           a * 2, NamedSharding(line, P("z"))), line, P("z")),
+                      (parts(cube, P("a", "c")), cube, P("a", "c")),
+                      (lambda a: (parts(mesh(), P("x"))(a), a * 2)[1], first.mesh, first.spec)]
+        for f, over, spec in cases:
+            for run in (f, xfront.jit(f)):
+                made = run(x)
+                assert made.sharding == NamedSharding(over, spec), (made.sharding, over, spec)
+                for _ in range(2):
+                    expect(xfront.jit(jnp.sum)(made).reshape(1, 1), P(), 2 * value.sum())
+                np.testing.assert_array_equal(made, 2 * value)
+
+
+def check_programs_on_two_meshes_as_bytes() -> None:
+    line = NamedSharding(xfront.make_mesh((8,), ("z",), axis_types=(AxisType.Auto,)), P("z"))
+    value = grid(8, 8)
+    x, y = xfront.device_put(value, line), put(value, "x", "y")
+    compiled = xfront.jit(lambda a, b: (a * 2, b * 3)).lower(x, y).compile()
+    doubled, tripled = deserialize_and_load(*serialize(compiled))(x, y)
+    assert (doubled.sharding, tripled.sharding) == (line, y.sharding)
+    np.testing.assert_array_equal(doubled, value * 2)
+    np.testing.assert_array_equal(tripled, value * 3)
+
+
+def check_arrays_whose_sharding_no_spec_says() -> None:
+    tiles = NamedSharding(mesh(), P("y", "x"))
+    odd = GSPMDSharding(tiles._internal_device_list, tiles._to_xla_hlo_sharding(2))
+    value = grid(8, 4)
+    x = xfront.device_put(value, odd)
+    assert x.sharding == odd and x.addressable_shards[0].data.shape == (4, 1)
+    w, f = put(value, "x"), xfront.jit(lambda a, w: (a * w).sum(1))
+    for _ in range(3):                               # C++ runs what Python has run before
+        np.testing.assert_array_equal(f(x, w), (value * value).sum(1))
+        np.testing.assert_array_equal(x + 1, value + 1)
+        np.testing.assert_array_equal(xfront.grad(lambda a: (a * a).sum())(x), 2 * value)
 
 
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())

@@ -19,6 +19,7 @@ import xfront.numpy as jnp
 from tests.device_checks import for_seeds, report
 from xfront import lax
 from xfront.sharding import (
+    AbstractMesh,
     AxisType,
     Mesh,
     NamedSharding,
@@ -28,6 +29,7 @@ from xfront.sharding import (
     get_abstract_mesh,
     reshard,
     set_mesh,
+    use_abstract_mesh,
 )
 from xfront.sharding import PartitionSpec as P
 from xfront.sharding.errors import ShardingTypeError
@@ -475,6 +477,16 @@ def check_eval_shape_tells_where_whole_results_are() -> None:
             assert jnp.zeros_like(xfront.eval_shape(jnp.sin, x)).shape == (8, 4)
             assert xfront.jit(jnp.cos).lower(xfront.eval_shape(jnp.sin, x)).compile()(x).shape
     assert xfront.eval_shape(jnp.sin, value).sharding is None
+    for x, spec in ((put((8, 4)), P(None, None)), (put((8, 4), "x"), P("x", None))):
+        there = NamedSharding(mesh().abstract_mesh, spec)        # without the mesh in context
+        assert xfront.typeof(x).sharding == there
+        for f in (partial(xfront.eval_shape, jnp.sin), xfront.jit(jnp.sin).eval_shape):
+            assert f(x).sharding == f(f(x)).sharding == there
+            assert xfront.eval_shape(jnp.sum, f(x)).sharding == NamedSharding(there.mesh, P())
+    over = NamedSharding(checks.mesh(), P("x"))
+    assert xfront.typeof(xfront.device_put(value, over)).sharding == NamedSharding(
+        over.mesh.abstract_mesh, P(None, None))                  # types say nothing of auto axes
+    assert xfront.typeof(put((8, 4))) == xfront.typeof(jnp.asarray(value))
     raises(TypeError, ["NamedSharding(mesh, spec)"],
            lambda: xfront.ShapeDtypeStruct((8, 4), np.float32, sharding=P("x")))
 
@@ -576,6 +588,90 @@ def check_results_of_shard_map_have_the_specs_that_were_written() -> None:
             assert found.sharding == NamedSharding(made, spec), (made, spec, found.sharding)
             np.testing.assert_array_equal(found, 2 * a)
             np.testing.assert_array_equal(found + 1, 2 * a + 1)
+
+
+def check_programs_under_a_mesh_without_devices() -> None:
+    """With explicit axes alone in context, a program runs where its arguments lie on several
+    devices, and nowhere else."""
+    x, numbers = put((8, 8), "x"), np.ones((8, 8), np.float32)
+    values = np.asarray(x)
+    whole, kept = jnp.asarray(numbers), xfront.device_put(numbers, xfront.devices()[1])
+    add = xfront.jit(lambda a: a + 1)
+    assert add(whole).devices() == {xfront.devices()[0]}
+    for own in (mesh().abstract_mesh, AbstractMesh((1,), ("x",), axis_types=(AxisType.Explicit,))):
+        with use_abstract_mesh(own):
+            for f in (add, jnp.sin, xfront.vmap(lambda a: a * 2), lambda a: jnp.asarray(a) + 1):
+                for a in (whole, numbers):
+                    raises(ValueError, ["no devices", "set_mesh"], lambda f=f, a=a: f(a))
+                raises(ValueError, ["committed to", "id=1"], lambda f=f: f(kept))
+            assert add.eval_shape(whole).shape == (8, 8)
+            text = add.trace(whole).lower(lowering_platforms=("cpu",)).as_text()
+            assert ("num_partitions = 8" in text) == (own.size == 8), text
+    auto = Mesh(np.array(xfront.devices()).reshape(4, 2), ("x", "y")).abstract_mesh
+    with use_abstract_mesh(auto):                    # says nothing of where programs run
+        assert add(whole).devices() == {xfront.devices()[0]}
+    with use_abstract_mesh(mesh().abstract_mesh):
+        lies(add(x), "float32[8@x,8]", values + 1)
+        lies(reshard(x, P(None, "y")), "float32[8,8@y]", x)
+        lies(xfront.jit(lambda a: a * 2, out_shardings=P("y"))(x), "float32[8@y,8]", 2 * values)
+    told = NamedSharding(mesh().abstract_mesh, P("y"))   # on the devices of the argument
+    lies(xfront.jit(lambda a: a * 2, out_shardings=told)(x), "float32[8@y,8]", 2 * values)
+    raises(ValueError, ["abstract mesh"], lambda: xfront.jit(jnp.sin, out_shardings=told)(whole))
+
+
+def check_meshes_with_explicit_and_auto_axes() -> None:
+    """Types say along explicit axes how results lie; the compiler divides along the others."""
+    mixed = xfront.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit, AxisType.Auto))
+    value = grid(8, 8)
+
+    def on(*spec: Any) -> Any:
+        return NamedSharding(mixed, P(*spec))
+
+    x = xfront.device_put(value, on("x", "y"))
+    for f, kind, spec in (
+            (lambda a: reshard(a, on()), "float32[8,8]", P(None, "y")),
+            (lambda a: jnp.sin(reshard(a, on())), "float32[8,8]", P(None, "y")),
+            (lambda a: jnp.dot(a, a.T, out_sharding=on()), "float32[8,8]", P(None, None)),
+            (lambda a: jnp.sin(a), "float32[8@x,8]", P("x", "y")),
+            (lambda a: a.sum(0), "float32[8]", P("y")),
+            (lambda a: lax.with_sharding_constraint(a, on()), "float32[8@x,8]", P("x", None)),
+            (lambda a: lax.with_sharding_constraint(a, on("y")), "float32[8@x,8]",
+             P(("x", "y"), None)),
+            (auto_axes(lambda a: a * 2, axes="x", out_sharding=on()), "float32[8,8]",
+             P(None, "y"))):
+        made = xfront.jit(f)(x)
+        assert str(xfront.eval_shape(f, x).aval) == str(xfront.typeof(made)) == kind, (made, kind)
+        assert made.sharding.spec == spec, (made.sharding, spec)
+        np.testing.assert_allclose(made, f(x), rtol=1e-5)
+    for spec in (P("x"), P(None, "x"), P("y", "x")):
+        raises(ValueError, ["only refer to Auto axes", "reshard"], lambda spec=spec: xfront.jit(
+            lambda a: lax.with_sharding_constraint(a, NamedSharding(mixed, spec)))(x))
+
+
+def check_repeating_what_is_divided() -> None:
+    """It stays divided, but with a mesh in context the program has to say so, as in JAX."""
+    x = put((8, 4), "x", "y")
+    for f, kind in ((lambda a: jnp.repeat(a, 3, 0), "float32[24@x,4@y]"),
+                    (lambda a: jnp.repeat(a, 2), "float32[64@(x,y)]")):
+        for run in (f, xfront.jit(f)):
+            lies(run(x), kind, f(np.asarray(x)))
+            with set_mesh(mesh()):
+                raises(ValueError, ["out_sharding"], lambda run=run: run(x))
+    raises(ValueError, ["out_sharding"], lambda: jnp.repeat(x, np.array([1, 3] * 4), 0))
+
+
+def check_auto_axes_of_arrays_without_a_mesh_in_context() -> None:
+    value = grid(8, 8)
+    auto = checks.mesh()
+    f = auto_axes(jnp.sin, out_sharding=P(None, "y"))
+    for x, spec in ((put((8, 8), "x"), P(None, "y")), (put((8, 8)), P(None, "y")),
+                    (xfront.device_put(value, NamedSharding(auto, P("x"))), P(None, "y"))):
+        made = f(x)
+        assert made.sharding == NamedSharding(x.sharding.mesh, spec), made.sharding
+        np.testing.assert_allclose(made, np.sin(np.asarray(x)), rtol=1e-6)
+    with set_mesh(auto):
+        assert xfront.jit(f)(value).sharding.spec == P(None, "y")
+    assert f(value).devices() == {xfront.devices()[0]}       # specs say nothing without a mesh
 
 
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())

@@ -108,7 +108,7 @@ def check_what_specs_say_must_be_so() -> None:
             lambda a, b: a[:2] * b, in_specs=(WHOLE, P("x")), out_specs=WHOLE)(r, x))
         auto = xfront.make_mesh((4, 2), ("x", "y"), (AxisType.Auto, AxisType.Auto))
         raises(ValueError, ["Explicit"], lambda: xfront.shard_map(
-            same, mesh=auto, in_specs=TERMS, out_specs=TERMS))
+            same, mesh=auto, in_specs=TERMS, out_specs=TERMS)(w))
         inferred = xfront.shard_map(same, out_specs=TERMS)(u)
         assert str(xfront.typeof(inferred)) == "float32[8,4]{U:x}"
         np.testing.assert_array_equal(reshard(inferred, P()), w)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import warnings
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 import xfront
+import xfront.numpy as jnp
 from tests.device_checks import for_seeds, report
 from xfront import lax
 from xfront.sharding import Mesh, NamedSharding
@@ -106,6 +108,39 @@ def check_devices_that_began_with_one_copy_write_to_their_own() -> None:
         x = f(x)
         expected = np.roll(expected, 1, axis=0) + np.arange(8, dtype=np.float32)[:, None]
         np.testing.assert_array_equal(np.reshape(x, (8, -1)), expected)
+
+
+def check_donations_are_compared_by_the_parts_of_a_device() -> None:
+    """A donated array is taken, or named in a warning, by the bytes that each device has of it."""
+    over = Mesh(np.array(xfront.devices()).reshape(4, 2), ("x", "y"))
+    whole, rows, both = P(), P("x"), P("x", "y")
+    f32 = "f32[8,8]"
+    for f, shape, spec, out, unusable in (
+            (lambda x: x + 1, (8, 8), rows, rows, None),
+            (lambda x: x + 1, (8, 8), rows, P(None, "x"), None),
+            (lambda x: x + 1, (8, 8), rows, whole, f"{f32} in parts of f32[2,8]"),
+            (lambda x: x + 1, (8, 8), both, rows, f"{f32} in parts of f32[2,4]"),
+            (lambda x: x + 1, (8, 8), whole, rows, f32),
+            (lambda x: x + 1, (8, 8), None, rows, f32),          # brought as a whole
+            (lambda x: x[:2] + 1, (8, 8), rows, whole, None),
+            (lambda x: jnp.tile(x, (4, 1)), (2, 8), whole, rows, None),
+            (lambda x: x.T, (8, 8), rows, None, None),           # the compiler chooses
+            (lambda x: x.sum(), (8, 8), rows, None, f"{f32} in parts of f32[2,8]")):
+        value = np.ones(shape, np.float32)
+        x = jnp.asarray(value) if spec is None else xfront.device_put(
+            value, NamedSharding(over, spec))
+        g = xfront.jit(f, donate_argnums=0, **({} if out is None else {
+            "out_shardings": NamedSharding(over, out)}))
+        for use in (g.lower, g):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                use(x)
+            said = [str(w.message) for w in caught]
+            if unusable is None or (use == g.lower and out is None):
+                assert not said, said
+            else:
+                assert len(said) == 1 and f"not usable: {unusable}. No" in said[0], said
+        assert x.is_deleted() == (unusable is None)
 
 
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import weakref
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from xfront import lax
 from xfront.experimental import checkify
 from xfront.sharding import AbstractMesh, ManualAxisType, Mesh, NamedSharding, set_mesh
 from xfront.sharding import PartitionSpec as P
+from xfront.sharding.errors import DuplicateSpecError, IndivisibleError
 
 from .checks import DEVICES, grid, mesh, on, put, raises
 from .mapped_programs import agree
@@ -441,6 +443,8 @@ def check_batches_over_axes_of_the_mesh() -> None:
     raises(ValueError, ["spmd_axis_name", "'z'"],
            lambda: xfront.vmap(held, spmd_axis_name="z")(rows))
     double = mapped(lambda a: 2 * a, P("x"), P("x"))
+    raises(ValueError, ["spmd_axis_name", "'z'", "the mesh of a shard_map"],
+           lambda: xfront.vmap(double, spmd_axis_name="z")(rows))
     raises(ValueError, ["spmd_axis_name", "in_specs"],
            lambda: xfront.vmap(double, spmd_axis_name="x")(rows))
     indexed = mapped(lambda a: a + lax.axis_index("x"), P("y"), P("y"), check_vma=False)
@@ -502,9 +506,13 @@ def check_what_does_not_fit_is_refused() -> None:
     raises(ValueError, ["too long", "rank 1"], lambda: mapped(same, P("x", "y"), P("x"))(X))
     raises(ValueError, ["out_specs", "rank 0", "x[None]"],
            lambda: mapped(lambda a: a.sum(), P("x"), P("x"))(X))
-    raises(ValueError, ["marked as manual", "'z'"], lambda: mapped(same, P("z"), P("x")))
-    raises(ValueError, ["marked as manual", "'y'"],
-           lambda: mapped(same, P("y"), P("x"), axis_names={"x"}))
+    for f, words in ((mapped(same, P("z"), P("x")), ["marked as manual", "'z'", "of 'same'"]),
+                     (mapped(same, P("x"), {"a": P("z")}), ["marked as manual", "'z'"]),
+                     (mapped(same, P("y"), P("x"), axis_names={"x"}), ["marked as manual", "'y'"]),
+                     (mapped(same, P("x"), P("x"), axis_names={"z"}), ["axis_names", "'z'"]),
+                     (mapped(same, P(P.UNCONSTRAINED), P("x")), ["in_specs", "UNCONSTRAINED"])):
+        raises(ValueError, words, lambda f=f: f(X))      # it may be made for another mesh
+    raises(DuplicateSpecError, ["'x' twice"], lambda: mapped(same, P("x", "x"), P("x"))(X))
     raises(TypeError, ["PartitionSpec", "'x'"], lambda: mapped(same, "x", P("x")))
     raises(TypeError, ["Mesh"], lambda: xfront.shard_map(same, mesh=3, in_specs=P(), out_specs=P()))
     raises(ValueError, ["in_specs"], lambda: mapped(same, (P("x"), P("x")), P("x"))(X))
@@ -518,6 +526,30 @@ def check_what_does_not_fit_is_refused() -> None:
     abstract = AbstractMesh((4,), ("x",))
     f = xfront.shard_map(same, mesh=abstract, in_specs=P("x"), out_specs=P("x"))
     assert xfront.jit(f).eval_shape(X).shape == (8,)
+
+
+def check_some_axes_of_one_of_two_meshes() -> None:
+    """XLA ends the process where it would write a part of one axis as another."""
+    value = grid(8, 8)
+    first, second = (Mesh(np.array(xfront.devices()).reshape(sizes), names) for sizes, names in (
+        ((4, 2), ("x", "y")), ((2, 4), ("a", "b"))))
+
+    def double(over: Mesh, axis: str) -> Any:
+        return xfront.shard_map(lambda a: a * 2, mesh=over, in_specs=P(axis), out_specs=P(axis),
+                                axis_names={axis})
+
+    def placed(a: Any, over: Mesh, axis: str) -> Any:
+        return lax.with_sharding_constraint(a, NamedSharding(over, P(axis)))
+
+    for over, other in ((first, second), (second, first)):
+        for start in (first, second):
+            x = xfront.device_put(value, NamedSharding(start, P()))
+            for axis in over.axis_names:
+                f, move = double(over, axis), partial(placed, over=other, axis=other.axis_names[0])
+                for g, h in ((f, move), (move, f)):
+                    close(xfront.jit(lambda a, g=g, h=h: h(g(a)))(x), 2 * value)
+    raises(NotImplementedError, ["shard_map over", "a part of one axis"],
+           lambda: xfront.jit(lambda a: double(first, "x")(double(second, "b")(a)))(value))
 
 
 # --- pmap -----------------------------------------------------------------------------------
@@ -554,10 +586,13 @@ def check_pmap() -> None:
     close(xfront.grad(lambda a: (summed(a) * x).sum())(x), np.tile(x.sum(0), (4, 1)))
     given = xfront.devices()[2:6]
     assert xfront.pmap(lambda a: a, devices=given)(x).sharding.device_set == set(given)
-    raises(ValueError, ["inconsistent sizes", "4 and 3"],
+    assert xfront.pmap(lambda a: a, devices=given)(x[:3]).sharding.device_set == set(given[:3])
+    raises(IndivisibleError, ["inconsistent sizes", "4 and 3"],
            lambda: xfront.pmap(lambda a, b: a + b)(x, grid(3, 3)))
-    raises(ValueError, ["9 logical devices", "8 XLA devices"],
+    raises(IndivisibleError, ["9 logical devices", "8 XLA devices"],
            lambda: xfront.pmap(jnp.sin)(grid(9)))
+    raises(ValueError, ["5 logical devices", "4 XLA devices"],
+           lambda: xfront.pmap(jnp.sin, devices=given)(grid(5)))
     raises(ValueError, ["at least one non-None"],
            lambda: xfront.pmap(jnp.sin, in_axes=None)(x))
     raises(TypeError, ["in_axes"], lambda: xfront.pmap(jnp.sin, in_axes="x"))
