@@ -106,9 +106,10 @@ def test_the_truth_of_subnormal_numbers_is_the_same_in_all_programs(dtype, is_tr
     info = jnp.finfo(dtype)
     x = np.array([0, info.smallest_subnormal, -float(info.tiny) / 2, 1], dtype)
     want = [False, is_true, is_true, True]
-    both = [lambda x: x.astype(bool), lambda x: ~jnp.logical_not(x), lambda x: jnp.logical_and(x, x)]
-    for got in (*(f(jnp.asarray(x)) for f in both),
-                *xfront.jit(lambda x: [f(x) for f in both])(x)):
+    ways = [lambda x: x.astype(bool), lambda x: ~jnp.logical_not(x),
+            lambda x: jnp.logical_and(x, x)]
+    for got in (*(f(jnp.asarray(x)) for f in ways),
+                *xfront.jit(lambda x: [f(x) for f in ways])(x)):
         assert got.tolist() == want
     for run in (lambda f: f, xfront.jit):
         choices = run(lambda x: [xfront.lax.cond(v, lambda: 1, lambda: 0) for v in x])(x)
