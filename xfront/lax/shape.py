@@ -517,7 +517,8 @@ def full_like(x: ArrayLike | SupportsShape, fill_value: ArrayLike, dtype: DTypeL
     if isinstance(wanted, KeyDType) and type(fill_value) in (bool, int):
         made = keys_of_word("full_like", fill_value, sizes("shape", shape), wanted)
     else:
-        made = _full_like(shape, number_in(fill_value, wanted, wraps=True), wanted, weak and dtype is None)
+        fill_value = number_in(fill_value, wanted, wraps=True)
+        made = _full_like(shape, fill_value, wanted, weak and dtype is None)
     if sharding is not None:
         return _lying("full_like", made, sharding)
     if type(x) is Tracer:
