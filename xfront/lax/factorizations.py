@@ -393,15 +393,17 @@ def triangular_solve(a: ArrayLike, b: ArrayLike, *, left_side: bool = False, low
     """
     a, b = same_dtype("triangular_solve", a, b)
     matrices("triangular_solve", a, square=True)
-    given, vector = b.shape, b.ndim == a.ndim - 1
+    given = shape = b.shape
+    vector = len(given) == a.ndim - 1
     if vector:
-        shape = (*b.shape, 1) if left_side else (*b.shape[:-1], 1, b.shape[-1])
-        b = emit(ops.reshape, b, shape=shape)
-    if b.ndim != a.ndim or b.shape[:-2] != a.shape[:-2] or (
-            b.shape[-2 if left_side else -1] != a.shape[-1]):
+        shape = (*given, 1) if left_side else (*given[:-1], 1, given[-1])
+    if len(shape) != a.ndim or shape[:-2] != a.shape[:-2] or (
+            shape[-2 if left_side else -1] != a.shape[-1]):
         raise MatrixShapeError(f"triangular_solve: b must have a's leading axes and "
                                f"{a.shape[-1]} {'rows' if left_side else 'columns'}, got a with "
                                f"shape {a.shape} and b with shape {given}")
+    if vector:
+        b = emit(ops.reshape, b, shape=shape)
     conjugated = conjugate_a and a.value.type.dtype.is_complex
     made = emit(ops.triangular_solve, a, b, left_side=bool(left_side), lower=bool(lower),
                 transpose_a=bool(transpose_a), conjugate_a=bool(conjugated),
