@@ -136,7 +136,7 @@ def logsumexp(a: ArrayLike, axis: AxisLike = None, b: ArrayLike | None = None,
         x, factor = map(strong, promote_inexact("logsumexp", a, b))
         x, factor = together("logsumexp", x, factor)
     if where is not None:
-        x = broadcast_to(x, broadcast_shapes("logsumexp", [x.shape, operand("where", where).shape]))
+        x = broadcast_to(x, broadcast_shapes("where", [x.shape, operand("where", where).shape]))
     x, mask = with_mask("logsumexp", x, where)
     axes = axes_of("logsumexp", axis, x)
     is_complex = x.value.type.dtype.is_complex
