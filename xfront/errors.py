@@ -185,6 +185,17 @@ class IndexBroadcastError(IndexError, ValueError):
     """
 
 
+class MatrixShapeError(TypeError, ValueError):
+    """Arrays that are no matrices, or none of the shapes that fit. In JAX this is a TypeError in
+    some functions of linear algebra, and a ValueError in others.
+
+    >>> jnp.linalg.cholesky(jnp.ones((2, 3)))
+    Traceback (most recent call last):
+        ...
+    xfront.errors.MatrixShapeError: Argument to cholesky must have shape [..., n, n], got (2, 3).
+    """
+
+
 class JaxprTypeError(TypeError):
     """A program of the IR is not well typed."""
 
@@ -213,6 +224,7 @@ __all__ = [
     "JaxRuntimeError",
     "JaxprTypeError",
     "KeyReuseError",
+    "MatrixShapeError",
     "NonConcreteBooleanIndexError",
     "TracerArrayConversionError",
     "TracerBoolConversionError",

@@ -159,7 +159,8 @@ def quotient(b: Builder, op: Op, a: Value, rhs: Value) -> Value:
       row="kernels.linear: solve, 3×3")
 def lu(b: Builder, op: Op, x: Value) -> list[Value]:
     """LU with the rows exchanged by comparisons and selections. Of equal pivots the first is taken;
-    nothing is divided by a pivot of zero."""
+    nothing is divided by a pivot of zero or NaN. (Of a column with NaN and numbers each kernel of
+    LAPACK takes another pivot.)"""
     n, lead = x.type.shape[-1], x.type.shape[:-2]
     matrix = Term(b, x)
     places = [matrix.like(i, tensor(lead, dtypes.i32)) for i in range(n)]
@@ -177,7 +178,7 @@ def lu(b: Builder, op: Op, x: Value) -> list[Value]:
             rows[k], rows[i] = ([where(here, v, w) for v, w in zip(one, other)]
                                 for one, other in ((rows[i], rows[k]), (rows[k], rows[i])))
         pivot = rows[k][k]
-        none = pivot == 0
+        none = ~(abs(pivot) > 0)
         for row in rows[k + 1:]:
             row[k] = where(none, row[k], row[k] / pivot)
             row[k + 1:n] = [v - row[k] * w for v, w in zip(row[k + 1:n], rows[k][k + 1:n])]

@@ -34,6 +34,8 @@ _SINE = (6.283185307046696, -41.3417020969272, 81.60522369028166, -76.7041702598
 _ARCSINE = (0.1666665987189453, 0.07500510918263517, 0.044515720079219966, 0.031817613555671274,
             0.014402597314325007, 0.03756521456)
 """(asin(s) - s) / s^3 in s^2, for s up to 1/2; error 3e-10."""
+_LEAST_NORMAL = 0x00800000
+"""The bits of the least f32 that is not subnormal."""
 _ARCTANGENT = (-0.3333333223530779, 0.19999932196999531, -0.14284250858575112,
                0.11095202392670674, -0.08988791791414225, 0.07269383453998308,
                -0.05470447286092324, 0.03470464267517334, -0.0164714471655484,
@@ -166,6 +168,14 @@ def _arctangent(low: Term, high: Term) -> Term:
     return q + q * (square * polynomial(square, _ARCTANGENT))
 
 
+def _larger(word: Term, least: Term) -> Term:
+    """The positive f32 with these bits, times 2^125 where the one with the bits `least` is
+    subnormal, which a CPU takes for zero."""
+    x = ops.bitcast(word, dtype=dtypes.f32)
+    grown = where(word < _LEAST_NORMAL, word.to(dtypes.f32) * 2.0 ** -24, x * 2.0 ** 125)
+    return where(least < _LEAST_NORMAL, grown, x)
+
+
 # jaxlib 0.11 and later have a vector atan of their own.
 @form(ops.atan, when=f32 & size(SIMPLE_LEAST), before=(0, 11), row="kernels.elementwise: atan")
 def atan(b: Builder, op: Op, x: Value) -> Value:
@@ -181,9 +191,9 @@ def atan(b: Builder, op: Op, x: Value) -> Value:
 def atan2(b: Builder, op: Op, y: Value, x: Value) -> Value:
     """The angle in the first eighth of the circle, moved to the eighth in which (x, y) lies."""
     over, along = Term(b, y), Term(b, x)
-    high, low = abs(over), abs(along)
-    steep = high > low
-    low, high = ops.min(high, low), ops.max(high, low)
+    first, second = (ops.bitcast(abs(t), dtype=dtypes.i32) for t in (over, along))
+    steep, least = first > second, ops.min(first, second)
+    low, high = _larger(least, least), _larger(ops.max(first, second), least)
     same, nothing = low == high, high == 0.0
     p = _arctangent(where(same, where(nothing, 0.0, high.like(1.0)), low), where(same, 1.0, high))
     p = where(steep, (_HALF_PI - p) + _HALF_PI_REST, p)

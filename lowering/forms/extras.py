@@ -14,7 +14,7 @@ from typing import NamedTuple
 FENCES = 7
 """Version of the fence pass: a change of its rule must change this number."""
 
-FORMS = 30
+FORMS = 32
 """Version of the forms for CPU and of their conditions."""
 
 

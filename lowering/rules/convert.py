@@ -9,6 +9,7 @@ from lowering.rules.compare import compare, comparison_kind
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
 from xfront_ir.ops.convert import convert
+from xfront_ir.types import TensorType
 
 
 @rule(convert)
@@ -17,6 +18,8 @@ def _convert(ctx: RuleContext, op: Op, x: Any) -> Any:
     if source is target:
         return x
     if target.dtype is dtypes.bool_:
+        if source.dtype is dtypes.bf16:
+            x, source = _without_sign(ctx, x, source)
         return compare(ctx, "NE", x, ctx.constant(0, source), target, comparison_kind(source.dtype))
     if source.dtype.is_complex and not target.dtype.is_complex:
         source = source.with_dtype(dtypes.real_of(source.dtype))
@@ -24,6 +27,14 @@ def _convert(ctx: RuleContext, op: Op, x: Any) -> Any:
         if source is target:
             return x
     return ctx.create("stablehlo.convert", [x], [target])
+
+
+def _without_sign(ctx: RuleContext, x: Any, type: TensorType) -> tuple[Any, TensorType]:
+    """The bits of a bf16 but the sign, and their type. As a float it is compared as an f32 on some
+    platforms, where a subnormal number is 0 for one program and none for another."""
+    bits = type.with_dtype(dtypes.u16)
+    made = ctx.create("stablehlo.bitcast_convert", [x], [bits])
+    return ctx.create("stablehlo.and", [made, ctx.constant(0x7FFF, bits)], [bits]), bits
 
 
 @rule(ops.bitcast)

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import xfront.arrays.methods
+import xfront.numpy as jnp
 from xfront.arrays import binding, rows
 from xfront.arrays.binding import AbstractArray, put, to_numpy
 from xfront.sharding import NamedSharding
@@ -64,6 +65,18 @@ def test_values_go_there_and_back(dtype: Any) -> None:
 def test_byte_orders_and_wide_dtypes(dtype: str) -> None:
     value = np.array([1, 2, 300]).astype(dtype)
     np.testing.assert_array_equal(to_numpy(put(value)), value)
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">i2", ">f8", ">c8"])
+def test_functions_refuse_the_other_byte_order_and_asarray_converts_it(dtype: str) -> None:
+    """A call that C++ runs alone would read the bytes as they are."""
+    value = np.ones((1, 5, 1, 7, 1), dtype)
+    for call in (xfront.jit(lambda x: x + 1), xfront.vmap(jnp.square), jnp.square,
+                 lambda x: xfront.grad(jnp.sum)(x), lambda x: jnp.zeros((7, 1)) * x):
+        with pytest.raises(TypeError, match="byte order|newbyteorder"):
+            call(value)
+    for made in (jnp.asarray(value), xfront.device_put(value)):
+        np.testing.assert_array_equal(made, value)
 
 
 def test_64_bits_need_the_mode() -> None:
@@ -563,6 +576,7 @@ def test_reading_back_never_imports_jax(stranger: str) -> None:
     script = """
 import sys, numpy as np, ml_dtypes
 import xfront.arrays.methods
+import xfront.numpy as jnp
 from xfront.arrays.binding import put, to_numpy, from_dlpack
 for dtype in ("f4", ml_dtypes.bfloat16, ml_dtypes.int4):
     x = put(np.ones(3, dtype)); to_numpy(x); x.addressable_shards; x.copy_to_host_async()

@@ -21,6 +21,7 @@ BASES = {
     "JaxprTypeError": (TypeError,),
     "BroadcastError": (TypeError,),
     "IndexBroadcastError": (IndexError,),
+    "MatrixShapeError": (TypeError, ValueError),
     "InconclusiveDimensionOperation": (Exception,),
     "JaxRuntimeError": (RuntimeError,),
 }

@@ -142,6 +142,9 @@ def abstract(name: str, x: Any) -> tuple[Any, bool]:
     array = x if isinstance(x, np.ndarray) else np.asarray(x)
     if array.dtype.kind in "OUSMm":
         raise TypeError(f"{name}: {x!r} of type {kind} is not a valid array type")
+    if not array.dtype.isnative:                 # C++ would read its bytes in the other order
+        raise TypeError(f"{name}: an array of dtype {array.dtype.str} is not in the machine's byte "
+                        "order; write x.astype(x.dtype.newbyteorder('='))")
     return tensor(array.shape, from_numpy(binding.canonical_dtype(array.dtype))), is_number(x)
 
 

@@ -63,15 +63,21 @@ def array_like(name: str, x: Any, argument: str = "") -> binding.Array:
     raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(x)} for {which}{hint}")
 
 
-def number_in(value: Any, dtype: Any) -> Any:
+def number_in(value: Any, dtype: Any, wraps: bool = False) -> Any:
     """A Python integer beyond the default one as a NumPy number of `dtype`, where that holds it:
-    an integer dtype by its range, a float one rounds it. Anything else as it is."""
+    an integer dtype by its range, others round it. Where it `wraps`, as smaller numbers do when
+    they are converted, an integer dtype holds all of 64 bits. Anything else as it is."""
     if type(value) is not int or -2 ** 31 <= value < 2 ** 31 or not isinstance(dtype, np.dtype):
         return value
-    if promotion.dtype_kind(dtype) == "f":
-        return np.asarray(float(value), dtype)
-    if dtype.kind in "iu" and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+    kind = promotion.dtype_kind(dtype)
+    if kind in "fcb":
+        return np.asarray(value != 0 if kind == "b" else float(value), dtype)
+    if dtype.kind not in "iu":
+        return value
+    if np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
         return np.asarray(value, dtype)
+    if wraps and -2 ** 63 <= value < 2 ** 64:
+        return np.asarray(value % 2 ** 64, np.uint64).astype(dtype)
     return value
 
 

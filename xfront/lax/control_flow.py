@@ -181,9 +181,11 @@ def _predicate(pred: Any) -> Any:
     if t.dtype is dtypes.bool_:
         return pred if type(pred) is Tracer else pred
     if type(pred) is Tracer:
-        zero = pred.home.literal(np.zeros((), t.dtype.numpy), ())
-        return emit(ops.ne, pred, zero)
-    return bool(np.asarray(pred) != 0)
+        return emit(ops.convert, pred, dtype=dtypes.bool_)
+    number = np.asarray(pred)
+    if t.dtype in (dtypes.f32, dtypes.f64) and abs(number) < np.finfo(number.dtype).tiny:
+        return False                             # programs take subnormal numbers for zeros
+    return bool(number != 0)
 
 
 def switch(index: int | Array, branches: Sequence[Callable[..., R]], *operands: Any,

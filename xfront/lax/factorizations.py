@@ -17,6 +17,7 @@ from ..arrays.annotations import Array, ArrayLike
 from ..arrays.arguments import only
 from ..arrays.dispatch import eager
 from ..arrays.operands import index_of, operand
+from ..errors import MatrixShapeError
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .strict import same_dtype
@@ -27,15 +28,17 @@ _SUPPORTED = (dtypes.f32, dtypes.f64, dtypes.c64, dtypes.c128)
 def matrices(name: str, x: Any, square: bool = False) -> Tracer:
     """The tracer of an array of matrices.
 
-    Raises: ValueError for other shapes, NotImplementedError for other dtypes.
+    Raises: MatrixShapeError (a TypeError and a ValueError) for other shapes, TypeError for integers
+      and bools, NotImplementedError for other dtypes.
     """
     x = operand(name, x)
     if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
         wanted = "[..., n, n]" if square else "[..., m, n]"
-        raise ValueError(f"Argument to {name} must have shape {wanted}, got {x.shape}.")
-    if x.value.type.dtype not in _SUPPORTED:
-        raise NotImplementedError(f"{name} takes f32, f64, c64 or c128, got {x.value.type}; "
-                                  "convert it first")
+        raise MatrixShapeError(f"Argument to {name} must have shape {wanted}, got {x.shape}.")
+    dtype = x.value.type.dtype
+    if dtype not in _SUPPORTED:
+        kind = NotImplementedError if dtype.is_inexact else TypeError
+        raise kind(f"{name} takes f32, f64, c64 or c128, got {x.value.type}; convert it first")
     return x
 
 
@@ -233,7 +236,8 @@ def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True,
     _no_magma("qr", use_magma)
     if pivoting:
         raise NotImplementedError("qr: pivoting=True is not available; leave it out")
-    return emit(ops.qr, matrices("qr", x), full_matrices=bool(full_matrices))
+    q, r = emit(ops.qr, matrices("qr", x), full_matrices=bool(full_matrices))
+    return q, r
 
 
 @eager
@@ -246,7 +250,13 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
            [-0.,  1.]], dtype=float32)
     """
     a, taus = same_dtype("householder_product", a, taus)
-    return emit(ops.householder_product, matrices("householder_product", a), taus)
+    a = matrices("householder_product", a)
+    (m, n), lead = a.shape[-2:], a.shape[:-2]
+    if m < n or taus.ndim != a.ndim - 1 or taus.shape[:-1] != lead or taus.shape[-1] > n:
+        raise MatrixShapeError("householder_product takes matrices with at least as many rows as "
+                               "columns, and for each at most as many taus as columns, got shapes "
+                               f"{a.shape} and {taus.shape}")
+    return emit(ops.householder_product, a, taus)
 
 
 @eager(static=("left", "transpose"))
@@ -269,8 +279,8 @@ def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, tra
     a, c = matrices("ormqr", a), matrices("ormqr", c)
     side = "rows" if left else "columns"
     if c.shape[-2 if left else -1] != a.shape[-2]:
-        raise ValueError(f"ormqr with left={left} expects c to have as many {side} as a has rows, "
-                         f"got {a.shape} and {c.shape}")
+        raise MatrixShapeError(f"ormqr with left={left} expects c to have as many {side} as a has "
+                               f"rows, got {a.shape} and {c.shape}")
     return emit(ops.ormqr, a, taus, c, left=bool(left), transpose=bool(transpose))
 
 
@@ -373,7 +383,8 @@ def triangular_solve(a: ArrayLike, b: ArrayLike, *, left_side: bool = False, low
       b: matrices; with one axis less than `a`, vectors.
       transpose_a, conjugate_a: whether op transposes or conjugates `a`.
       unit_diagonal: whether the diagonal of `a` is taken to be ones.
-    Raises: TypeError where shapes or dtypes do not match.
+    Raises: MatrixShapeError (a TypeError and a ValueError) where shapes do not match, TypeError
+      where dtypes do not.
 
     >>> a, b = jnp.array([[2., 0.], [1., 1.]]), jnp.array([[2.], [3.]])
     >>> lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
@@ -382,9 +393,16 @@ def triangular_solve(a: ArrayLike, b: ArrayLike, *, left_side: bool = False, low
     """
     a, b = same_dtype("triangular_solve", a, b)
     matrices("triangular_solve", a, square=True)
-    vector = b.ndim == a.ndim - 1
+    given = shape = b.shape
+    vector = len(given) == a.ndim - 1
     if vector:
-        shape = (*b.shape, 1) if left_side else (*b.shape[:-1], 1, b.shape[-1])
+        shape = (*given, 1) if left_side else (*given[:-1], 1, given[-1])
+    if len(shape) != a.ndim or shape[:-2] != a.shape[:-2] or (
+            shape[-2 if left_side else -1] != a.shape[-1]):
+        raise MatrixShapeError(f"triangular_solve: b must have a's leading axes and "
+                               f"{a.shape[-1]} {'rows' if left_side else 'columns'}, got a with "
+                               f"shape {a.shape} and b with shape {given}")
+    if vector:
         b = emit(ops.reshape, b, shape=shape)
     conjugated = conjugate_a and a.value.type.dtype.is_complex
     made = emit(ops.triangular_solve, a, b, left_side=bool(left_side), lower=bool(lower),

@@ -10,6 +10,7 @@ from .. import numpy as jnp
 from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import operand
+from ..errors import MatrixShapeError
 from ..tracing.tracer import as_tracer
 from . import factorizations as linalg
 from .control_flow import cond, scan, while_loop
@@ -41,8 +42,8 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     r, w = _real("cholesky_update", r_matrix, w_vector)
     n = r.shape[-1] if r.ndim == 2 else -1
     if r.shape != (n, n) or w.shape != (n,):
-        raise ValueError("cholesky_update takes a square matrix and a vector of its size, got "
-                         f"shapes {r.shape} and {w.shape}")
+        raise MatrixShapeError("cholesky_update takes a square matrix and a vector of its size, "
+                               f"got shapes {r.shape} and {w.shape}")
 
     def rotate(w: Any, given: Any) -> Any:
         row, k = given

@@ -463,7 +463,7 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
     Array([7, 7], dtype=int32, weak_type=True)
     """
     if type(fill_value) is int and dtype is not None:
-        fill_value = number_in(fill_value, as_dtype(dtype))
+        fill_value = number_in(fill_value, as_dtype(dtype), wraps=True)
     return _lying("full", _full(shape, fill_value, dtype), sharding)
 
 
@@ -517,7 +517,8 @@ def full_like(x: ArrayLike | SupportsShape, fill_value: ArrayLike, dtype: DTypeL
     if isinstance(wanted, KeyDType) and type(fill_value) in (bool, int):
         made = keys_of_word("full_like", fill_value, sizes("shape", shape), wanted)
     else:
-        made = _full_like(shape, number_in(fill_value, wanted), wanted, weak and dtype is None)
+        fill_value = number_in(fill_value, wanted, wraps=True)
+        made = _full_like(shape, fill_value, wanted, weak and dtype is None)
     if sharding is not None:
         return _lying("full_like", made, sharding)
     if type(x) is Tracer:
@@ -645,7 +646,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     if new_dtype is None:
         raise ValueError("convert_element_type: new_dtype must be a dtype, got None")
     if type(operand) is int:
-        return _convert(number_in(operand, as_dtype(new_dtype)), new_dtype)
+        return _convert(number_in(operand, as_dtype(new_dtype), wraps=True), new_dtype)
     return _convert(operand, new_dtype)
 
 

@@ -487,7 +487,7 @@ def _number(value: Any, dtype: Any) -> Any:
     if type(value) is complex and dtype.kind not in "cb":
         raise TypeError(f"{value} has an imaginary part, which dtype {dtype} cannot hold; take its "
                         "real part first")
-    value = number_in(value, dtype)
+    value = number_in(value, dtype, wraps=True)
     if type(value) is np.ndarray:
         return value
     with np.errstate(all="ignore"):

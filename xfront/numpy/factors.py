@@ -24,6 +24,7 @@ from ..arrays.operands import (
     operand,
     promote_inexact,
 )
+from ..errors import MatrixShapeError
 from ..lax import factorizations as lax
 from ..lax.implicit import custom_linear_solve
 from ..tracing.trace import emit
@@ -367,8 +368,8 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
 def _lstsq(a: Any, b: Any, rcond: float | None) -> Any:
     a, b = promote_inexact("lstsq", a, b)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
-        raise ValueError("lstsq takes a matrix a, and for b a vector or a matrix with the same "
-                         f"number of rows, got shapes {a.shape} and {b.shape}")
+        raise MatrixShapeError("lstsq takes a matrix a, and for b a vector or a matrix with as "
+                               f"many rows, got shapes {a.shape} and {b.shape}")
     columns = expand_dims(b, -1) if b.ndim == 1 else b
     m, n = a.shape
     u, s, vh = [as_tracer(v) for v in lax.svd(a, full_matrices=False)]

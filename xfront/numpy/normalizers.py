@@ -1,7 +1,8 @@
 """Functions over axes: softmax and its kin, logarithms of sums, standardize, one_hot.
 
-`where` is a mask that broadcasts with x. Elements where it is false take no part; in results of
-x's shape they are 0, or -inf for logarithms (the least number of a dtype without infinities).
+`where` is a mask of at most x's axes that broadcasts with x. Elements where it is false take no
+part; in results of x's shape they are 0, or -inf for logarithms (the least number of a dtype
+without infinities).
 """
 
 from __future__ import annotations
@@ -14,7 +15,16 @@ from xfront_ir import dtypes, ops
 
 from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike
 from ..arrays.dispatch import eager
-from ..arrays.operands import convert, default_float, operand, promote_inexact, strong, together
+from ..arrays.operands import (
+    broadcast_shapes,
+    broadcast_to,
+    convert,
+    default_float,
+    operand,
+    promote_inexact,
+    strong,
+    together,
+)
 from ..lax.strict import axis_in, dtype_of, static_int
 from ..tracing.trace import emit, state
 from ..tracing.tracer import as_tracer
@@ -28,13 +38,13 @@ from .shorthand import (
     div,
     greatest,
     inexact,
-    mask_of,
     mean,
     mul,
     real_least,
     stopped,
     sub,
     total,
+    with_mask,
 )
 
 
@@ -51,7 +61,8 @@ def softmax(x: ArrayLike, axis: AxisLike = -1, where: ArrayLike | None = None) -
     Array([0.269, 0.731], dtype=float32)
     """
     x = strong(inexact("softmax", x))
-    axes, mask = axes_of("softmax", axis, x), mask_of(where, x)
+    x, mask = with_mask("softmax", x, where)
+    axes = axes_of("softmax", axis, x)
     taken = x if mask is None else choose(mask, x, real_least(x))
     top = stopped(emit(ops.reduce_max, taken, axes=axes))
     shifted = _where(mask, emit(ops.sub, _where(mask, x), along(top, x, axes)))
@@ -75,7 +86,8 @@ def log_softmax(x: ArrayLike, axis: AxisLike = -1, where: ArrayLike | None = Non
     Array([-1.313, -0.313], dtype=float32)
     """
     x = strong(inexact("log_softmax", x))
-    axes, mask = axes_of("log_softmax", axis, x), mask_of(where, x)
+    x, mask = with_mask("log_softmax", x, where)
+    axes = axes_of("log_softmax", axis, x)
     shifted = _where(mask, sub(_where(mask, x), stopped(greatest(x, axes, mask))))
     whole = total(emit(ops.exp, shifted), axes, mask)
     if mask is not None:
@@ -123,7 +135,10 @@ def logsumexp(a: ArrayLike, axis: AxisLike = None, b: ArrayLike | None = None,
     else:
         x, factor = map(strong, promote_inexact("logsumexp", a, b))
         x, factor = together("logsumexp", x, factor)
-    axes, mask = axes_of("logsumexp", axis, x), mask_of(where, x)
+    if where is not None:
+        x = broadcast_to(x, broadcast_shapes("where", [x.shape, operand("where", where).shape]))
+    x, mask = with_mask("logsumexp", x, where)
+    axes = axes_of("logsumexp", axis, x)
     is_complex = x.value.type.dtype.is_complex
     part = emit(ops.real, x) if is_complex else x
     taken = None if factor is None else compare(ops.ne, factor, 0)
@@ -168,7 +183,8 @@ def logmeanexp(x: ArrayLike, axis: AxisLike = None, where: ArrayLike | None = No
     Array(0.62, dtype=float32)
     """
     x = inexact("logmeanexp", x)
-    axes, mask = axes_of("logmeanexp", axis, x), mask_of(where, x)
+    x, mask = with_mask("logmeanexp", x, where)
+    axes = axes_of("logmeanexp", axis, x)
     n = count(x, axes, mask)
     whole = logsumexp(x, axis=axes, keepdims=True, where=mask)
     if isinstance(n, int):
@@ -199,7 +215,8 @@ def standardize(x: ArrayLike, axis: AxisLike = -1, mean: ArrayLike | None = None
     if algorithm not in (None, "fast", "stable"):
         raise ValueError(f"standardize: algorithm must be 'fast' or 'stable', got {algorithm!r}")
     x = inexact("standardize", x)
-    axes, mask = axes_of("standardize", axis, x), mask_of(where, x)
+    x, mask = with_mask("standardize", x, where)
+    axes = axes_of("standardize", axis, x)
     middle = _mean(x, axes, mask) if mean is None else operand("standardize", mean)
     centred = sub(x, middle)
     if variance is None:

@@ -98,6 +98,15 @@ def masked(name: str, x: Tracer, where: Any, neutral: Any) -> Tracer:
     return select(mask, x, like(x, neutral))
 
 
+def _first(name: str, initial: Any) -> Tracer:
+    """The scalar with which a reduction begins. Raises: ValueError for other shapes."""
+    first = operand(name, initial)
+    if first.ndim:
+        raise ValueError(f"{name}: initial must be a scalar, got an array of type "
+                         f"{first.value.type}; combine the array with the result instead")
+    return first
+
+
 # --- sums and products --------------------------------------------------------------------
 
 def _total(name: str, definition: OpDef, neutral: int, combine: Any, a: Any, axis: Any,
@@ -116,7 +125,7 @@ def _total(name: str, definition: OpDef, neutral: int, combine: Any, a: Any, axi
         x = masked(name, x, where, neutral)
     made = reduced(definition, x, axes_of(name, axis, x.ndim), keepdims)
     if initial is not None:
-        first = operand(name, initial)
+        first = _first(name, initial)
         made = combine(made, convert(truth(first) if is_bool else first, made.value.type.dtype))
     if is_bool:
         made = truth(made)
@@ -231,7 +240,7 @@ def _extreme(name: str, definition: OpDef, pair: Any, end: Any, a: Any, axis: An
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity; "
                          f"pass initial, or an array with elements: got {x.value.type}")
     made = reduced(definition, x, axes, keepdims)
-    return made if initial is None else pair(made, convert(operand(name, initial), dtype))
+    return made if initial is None else pair(made, convert(_first(name, initial), dtype))
 
 
 @eager(static=("axis", "out", "keepdims"))

@@ -71,7 +71,8 @@ def fix(x: ArrayLike) -> Array:
 def _half_even(x: Tracer) -> Tracer:
     if not x.value.type.dtype.is_complex:
         return emit(ops.round, x, method="to_nearest_even")
-    return emit(ops.complex, _half_even(emit(ops.real, x)), _half_even(emit(ops.imag, x)))
+    made = emit(ops.complex, _half_even(emit(ops.real, x)), _half_even(emit(ops.imag, x)))
+    return Tracer(made.home, made.value, x.weak)
 
 
 @unary()

@@ -93,14 +93,21 @@ def along(reduced: Tracer, x: Tracer, axes: Axes) -> Tracer:
     return emit(ops.broadcast_in_dim, reduced, shape=x.shape, dims=dims)
 
 
-def mask_of(where: Any, x: Tracer) -> Tracer | None:
-    """A mask as a bool tracer of x's shape, or None."""
+def with_mask(name: str, x: Tracer, where: Any) -> tuple[Tracer, Tracer | None]:
+    """x and a mask as a bool tracer, in the shape to which they broadcast; None without a mask.
+
+    Raises: ValueError where the mask has more axes than x.
+    """
     if where is None:
-        return None
+        return x, None
     mask = operand("where", where)
     if mask.value.type.dtype is not dtypes.bool_:
         mask = convert(mask, dtypes.bool_)
-    return broadcast_to(mask, broadcast_shapes("where", [mask.shape, x.shape]))
+    if mask.ndim > x.ndim:                       # which axis of the two would be meant?
+        raise ValueError(f"{name}: where must broadcast with the array, but where has shape "
+                         f"{mask.shape} and the array {x.shape}; broadcast the array to it first")
+    shape = broadcast_shapes("where", [mask.shape, x.shape])
+    return broadcast_to(x, shape), broadcast_to(mask, shape)
 
 
 def total(x: Tracer, axes: Axes, mask: Tracer | None = None) -> Tracer:

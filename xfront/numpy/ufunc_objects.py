@@ -356,7 +356,9 @@ def _running(name: str) -> Callable[..., Any]:
         from .. import lax  # late: loaded on first use
 
         x = x if dtype is None else x.astype(requested_dtype("accumulate", dtype))
-        return getattr(lax, name)(x, axis)
+        if x.dtype != bool:
+            return getattr(lax, name)(x, axis)
+        return getattr(lax, name)(x.astype("uint8"), axis).astype(bool)
 
     return accumulate
 

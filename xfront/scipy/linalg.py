@@ -25,7 +25,7 @@ from ..lax import factorizations as lax
 from ..numpy.contractions import exact_matmul
 from ..numpy.factors import lu_solved, one_batch
 from ..on_demand import shown as _shown
-from ..tracebacks import front_door
+from ..tracebacks import front_door, warn
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from ..transforms.autodiff import jvp
@@ -62,11 +62,15 @@ from .special_matrices import (
 _PERMITS = ("overwrite_a", "check_finite")
 
 
-def _columns(a: Tracer, b: Tracer) -> tuple[Tracer, bool]:
-    """`b` as matrices, and whether it was one vector."""
-    if b.ndim == 1:
-        return emit(ops.reshape, b, shape=(*b.shape, 1)), True
-    return b, False
+def _columns(name: str, a: Tracer, b: Tracer) -> tuple[Tracer, bool]:
+    """`b` as matrices, and whether it was a vector, or a vector for each of the matrices `a`."""
+    if b.ndim != 1 and (b.ndim != a.ndim - 1 or b.shape[-1:] != a.shape[-1:]):
+        return b, False
+    if b.ndim > 1:
+        warn(f"{name}: b with shape {b.shape} is a vector for each of the matrices with shape "
+             f"{a.shape}, which JAX will take for matrices in future; write "
+             f"{name}(..., b[..., None])[..., 0]", FutureWarning)
+    return emit(ops.reshape, b, shape=(*b.shape, 1)), True
 
 
 def _rows_fit(name: str, a: Tracer, b: Tracer) -> None:
@@ -117,7 +121,8 @@ def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False,
 
 def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False,
               check_finite: bool = True) -> Array:
-    """X with A X = b, from A's factor as `cho_factor` gives it.
+    """X with A X = b, from A's factor as `cho_factor` gives it; b is a vector, vectors with one
+    axis less than the factors, or matrices.
 
     Source: `scipy.linalg.cho_solve`.
     Permissions, as above: `overwrite_b`, `check_finite`.
@@ -133,7 +138,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = F
 def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
     c, b = promote_inexact("cho_solve", c, b)
     c = lax.matrices("cho_solve", c, square=True)
-    b, vector = _columns(c, b)
+    b, vector = _columns("cho_solve", c, b)
     _rows_fit("cho_solve", c, b)
     c, b = one_batch("cho_solve", c, b)
     for flip in (not lower, lower):
@@ -148,7 +153,8 @@ def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
 def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bool = False,
                      unit_diagonal: bool = False, overwrite_b: bool = False, debug: None = None,
                      check_finite: bool = True) -> Array:
-    """X with op(a) X = b, for triangular `a`; b is a vector or matrices.
+    """X with op(a) X = b, for triangular `a`; b is a vector, vectors with one axis less than
+    `a`, or matrices.
 
     Args:
       trans: what op is: 0 or "N" for `a`, 1 or "T" for its transpose, 2 or "C" for its adjoint.
@@ -169,7 +175,7 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bo
     a, b = promote_inexact("solve_triangular", a, b)
     a = lax.matrices("solve_triangular", a, square=True)
     shape = b.shape
-    b, vector = _columns(a, b)
+    b, vector = _columns("solve_triangular", a, b)
     check_ranks("solve_triangular", a.shape, shape, cores=(2, 1 if vector else 2))
     _rows_fit("solve_triangular", a, b)
     a, b = one_batch("solve_triangular", a, b)
@@ -252,7 +258,8 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 
 def lu_solve(lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0, overwrite_b: bool = False,
              check_finite: bool = True) -> Array:
-    """X with A X = b (trans 0), A^T X = b (1) or A^H X = b (2), from A's `lu_factor`.
+    """X with A X = b (trans 0), A^T X = b (1) or A^H X = b (2), from A's `lu_factor`; b as in
+    `cho_solve`.
 
     Source: `scipy.linalg.lu_solve`.
     Permissions, as above: `overwrite_b`, `check_finite`.
@@ -269,7 +276,7 @@ def _lu_solve(factors: Any, pivots: Any, b: Any, trans: int) -> Any:
         raise ValueError(f"lu_solve: 'trans' value must be 0, 1, or 2, got {trans}")
     factors, b = promote_inexact("lu_solve", factors, b)
     factors = lax.matrices("lu_solve", factors, square=True)
-    b, vector = _columns(factors, b)
+    b, vector = _columns("lu_solve", factors, b)
     _rows_fit("lu_solve", factors, b)
     n = factors.shape[-1]
     order = lax.lu_pivots_to_permutation(operand("lu_solve", pivots), n)

@@ -394,10 +394,12 @@ class Jitted:
         _, leaves, tree = self.divide(args, kwargs)
         name = self.param_names(tree, len(leaves))[k]
         x = leaves[k]
+        instead = "mark the argument static with static_argnums or static_argnames"
+        if isinstance(x, np.ndarray) and not x.dtype.isnative:
+            instead = "write x.astype(x.dtype.newbyteorder('=')) for the machine's byte order"
         raise TypeError(f"Error interpreting argument to {self.name} as an abstract array. The "
                         f"problematic value is of type {type(x)} and was passed to the function at "
-                        f"path {name}. Value {x!r} is not a valid array type; mark the argument "
-                        "static with static_argnums or static_argnames.")
+                        f"path {name}. Value {x!r} is not a valid array type; {instead}.")
 
     def refuse_consumed(self, args: tuple, kwargs: dict) -> None:
         """Raise the RuntimeError that names the arguments which were deleted or donated before."""

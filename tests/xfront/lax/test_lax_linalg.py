@@ -187,3 +187,23 @@ def test_their_primitives():
     assert lax.linalg.schur_p.name == "schur" and lax.linalg.ormqr_p.name == "ormqr"
     assert lax.linalg.hessenberg_p.multiple_results and lax.linalg.tridiagonal_p.multiple_results
     assert lax.linalg.symmetric_product_p.definition is None
+
+
+def test_wrong_shapes_are_caught_as_type_and_value_errors_and_integers_as_type_errors():
+    """As JAX raises the one in some functions and the other in others."""
+    wide, vector, square = np.ones((2, 3), "f4"), np.ones(3, "f4"), np.ones((3, 3), "f4")
+    calls = [lambda f=f, x=x: f(x) for f in (jnp.linalg.cholesky, lax.linalg.eigh, lax.linalg.schur)
+             for x in (wide, vector)]
+    calls += [lambda f=f: f(vector) for f in (jnp.linalg.qr, jnp.linalg.svd, lax.linalg.lu)]
+    calls += [lambda: lax.linalg.triangular_solve(square, wide, left_side=True),
+              lambda: lax.linalg.householder_product(wide, vector),
+              lambda: lax.linalg.cholesky_update(square, wide),
+              lambda: jnp.linalg.lstsq(vector, vector)]
+    for call in calls:
+        for kind in (TypeError, ValueError):
+            with pytest.raises(kind, match="shape"):
+                call()
+    for f in (lax.linalg.eig, lax.linalg.lu, lax.linalg.qr):
+        with pytest.raises(TypeError, match="convert it first"):
+            f(np.eye(3, dtype=int))
+    assert type(lax.linalg.qr(square)) is tuple

@@ -9,6 +9,7 @@ import xfront
 import xfront.numpy as jnp
 
 SIZES = [0.0, 1e-30, 1e-8, 1e-3, 0.3, 1, 2.5, 10, 30, 88, 89, 1e3, 1e10]
+OF_PARTS = ("sin", "cos", "sinh", "cosh")
 ENDS = [0.0, -0.0, 1, -1, 2.5, np.inf, -np.inf, np.nan, 100, -100]
 
 
@@ -54,10 +55,25 @@ def test_expm1_is_accurate_in_both_parts():
     assert np.asarray(jnp.expm1(np.complex64(complex(-np.inf, np.inf)))).tolist() == -1
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_tangents_are_accurate_near_their_poles(dtype):
+    steps = np.array([0.0, *(10.0 ** np.arange(-9, 1)), *(-10.0 ** np.arange(-9, 1))])
+    y, x = np.meshgrid(np.pi / 2 * np.array([1, 3, -1, 7])[:, None] + steps, steps)
+    with xfront.enable_x64(dtype == np.complex128):
+        z = (x + 1j * y).astype(dtype).ravel()
+        tanh, tan = map(np.asarray, xfront.jit(lambda z: (jnp.tanh(z), jnp.tan(z * -1j)))(z))
+    wide = z.astype(np.clongdouble)
+    sine, cosine, sinh = np.sin(wide.imag), np.cos(wide.imag), np.sinh(wide.real)
+    want = (sinh * np.cosh(wide.real) + 1j * sine * cosine) / (sinh ** 2 + cosine ** 2)
+    unit = np.spacing(np.abs(want).astype(tanh.real.dtype))
+    assert (np.abs(tanh - want) / unit).max() < 5
+    assert (np.abs(tan - want * -1j) / unit).max() < 5
+
+
 def test_ends_are_those_of_c99():
     z = grid(ENDS)
-    made = xfront.jit(lambda z: [getattr(jnp, n)(z) for n in ("sin", "cos", "sinh", "cosh")])(z)
-    for name, got in zip(("sin", "cos", "sinh", "cosh"), made, strict=True):
+    made = xfront.jit(lambda z: [getattr(jnp, n)(z) for n in OF_PARTS])(z)
+    for name, got in zip(OF_PARTS, made, strict=True):
         with np.errstate(all="ignore"):
             want = getattr(np, name)(z.astype(np.complex128)).astype(np.complex64)
         for part in ("real", "imag"):
@@ -108,3 +124,5 @@ def test_parts_of_python_numbers_are_weak():
         assert f(1j).weak_type and (f(1j) + np.float16(1)).dtype == np.float16
         assert xfront.jit(f)(1j).weak_type and not f(np.complex64(1j)).weak_type
     assert not jnp.angle(1.0).weak_type
+    assert jnp.round(1j).weak_type and jnp.rint(1j).weak_type
+    assert not jnp.round(np.complex64(1j)).weak_type

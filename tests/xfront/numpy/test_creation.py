@@ -346,9 +346,9 @@ def test_numbers_of_classes_of_their_own_are_numbers() -> None:
 
 @pytest.mark.parametrize(("dtype", "number"), [
     ("uint32", 2 ** 32 - 1), ("float32", 2 ** 32 - 1), ("float32", 2 ** 70),
-    ("bfloat16", -2 ** 40)])
+    ("bfloat16", -2 ** 40), ("complex64", 2 ** 63), ("bool", 2 ** 70)])
 def test_integers_beyond_the_default_in_a_dtype_that_holds_them(dtype: str, number: int) -> None:
-    wanted = np.full(2, float(number) if "f" in dtype else number).astype(jnp.dtype(dtype))
+    wanted = np.full(2, number if "int" in dtype else float(number)).astype(jnp.dtype(dtype))
     x = jnp.array([1, 2], dtype)
     for make in (lambda: lax.full((2,), number, dtype), lambda: jnp.full((2,), number, dtype),
                  lambda: lax.full_like(x, number), lambda: jnp.full_like(x, number),
@@ -358,9 +358,19 @@ def test_integers_beyond_the_default_in_a_dtype_that_holds_them(dtype: str, numb
             np.testing.assert_array_equal(made, wanted)
 
 
-def test_integers_beyond_the_default_in_a_dtype_that_does_not_hold_them() -> None:
-    for make in (lambda: lax.full((2,), 2 ** 32, "uint32"),
-                 lambda: lax.full((2,), -2 ** 40, "int32"),
-                 lambda: lax.convert_element_type(2 ** 32 - 1, "int32")):
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint32"])
+def test_integers_of_64_bits_wrap_in_a_dtype_that_does_not_hold_them(dtype: str) -> None:
+    """As smaller ones do where they are converted, and as in JAX; greater ones are refused."""
+    x = jnp.zeros(2, dtype)
+    makes = [lambda n: lax.full((2,), n, dtype), lambda n: jnp.full((2,), n, dtype),
+             lambda n: jnp.full_like(x, n),
+             lambda n: jnp.stack([lax.convert_element_type(n, dtype)] * 2)]
+    for number in (300, 2 ** 31 + 5, 2 ** 32 + 7, -2 ** 40 - 3, 2 ** 64 - 1, -2 ** 63):
+        wanted = np.full(2, number % 2 ** 64, np.uint64).astype(dtype)
+        for make in makes:
+            np.testing.assert_array_equal(make(number), wanted)
+    for make in makes:
         with pytest.raises(OverflowError):
-            make()
+            make(2 ** 64)
+        with pytest.raises(OverflowError):
+            x.at[0].set(2 ** 32)

@@ -99,6 +99,23 @@ def test_frexp_of_subnormal_numbers():
         np.testing.assert_array_equal(np.asarray(got), want)
 
 
+@pytest.mark.parametrize("dtype, is_true", [
+    (jnp.bfloat16, True), (jnp.float16, True), (jnp.float32, False)])
+def test_the_truth_of_subnormal_numbers_is_the_same_in_all_programs(dtype, is_true):
+    """Those of 32 bits are zeros to programs on a CPU; narrower ones are numbers."""
+    info = jnp.finfo(dtype)
+    x = np.array([0, info.smallest_subnormal, -float(info.tiny) / 2, 1], dtype)
+    want = [False, is_true, is_true, True]
+    ways = [lambda x: x.astype(bool), lambda x: ~jnp.logical_not(x),
+            lambda x: jnp.logical_and(x, x)]
+    for got in (*(f(jnp.asarray(x)) for f in ways),
+                *xfront.jit(lambda x: [f(x) for f in ways])(x)):
+        assert got.tolist() == want
+    for run in (lambda f: f, xfront.jit):
+        choices = run(lambda x: [xfront.lax.cond(v, lambda: 1, lambda: 0) for v in x])(x)
+        assert [bool(v) for v in choices] == want
+
+
 def test_complex_functions():
     z = np.array([1 + 2j, -0.5 - 1j, 3j, 0.25], np.complex64)
     names = ["exp", "log", "sqrt", "sin", "cos", "tanh", "square", "absolute", "real", "imag",

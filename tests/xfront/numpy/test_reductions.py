@@ -259,3 +259,26 @@ def test_no_axes_are_rolled() -> None:
     assert jnp.roll(x, 1, ()).tolist() == jnp.roll(x, (), 0).tolist() == [0, 1, 2]
     with pytest.raises(ValueError, match="do not match"):
         jnp.roll(x, (1, 2), ())
+
+
+@pytest.mark.parametrize("reduce", [jnp.sum, jnp.prod, jnp.max, jnp.nanmin, jnp.add.reduce])
+def test_a_reduction_begins_with_a_scalar(reduce):
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for initial in (np.ones(1), np.ones(3), jnp.ones((1, 1))):
+        with pytest.raises(ValueError, match="initial must be a scalar"):
+            reduce(x, axis=0, initial=initial)
+
+
+def test_masks_of_softmax_have_no_more_axes_than_the_array():
+    """Elsewhere an axis of the mask was summed; logsumexp takes the array in the mask's shape."""
+    x, column = np.float32([[1, 2, 3]]), np.array([[True], [True]])
+    wide = np.float32([[1, 2, 3]] * 2)
+    logsumexp = xfront.nn.logsumexp
+    mask = np.array([[True, False, True], [True, True, True]])
+    for axis in (None, 0, -1):
+        np.testing.assert_allclose(logsumexp(x[0], axis, where=mask),
+                                   logsumexp(wide, axis, where=mask))
+    for f in (xfront.nn.softmax, xfront.nn.log_softmax, xfront.nn.standardize):
+        with pytest.raises(ValueError, match="where must broadcast"):
+            f(x[0], where=column)
+        np.testing.assert_allclose(f(x, where=column), f(wide, where=column))

@@ -128,3 +128,10 @@ def test_functions_from_python():
     np.testing.assert_array_equal(high - low, np.ones_like(X))
     indices = xf.jit(lambda i: mine.reduceat(X[0], i))(np.array([0, 2]))
     np.testing.assert_array_equal(indices, [3 + 2 * 1, 4 + 2 * 1])
+
+
+def test_running_extremes_of_bools():
+    x = np.array([False, True, False])
+    assert jnp.maximum.accumulate(x).tolist() == [False, True, True]
+    assert jnp.minimum.accumulate(~x).tolist() == [True, False, False]
+    assert jnp.maximum.accumulate(x[:0]).dtype == bool

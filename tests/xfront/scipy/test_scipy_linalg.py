@@ -133,6 +133,23 @@ def test_refuses() -> None:
         linalg.eigh(A, A)
 
 
+def test_a_vector_for_each_matrix_is_solved_as_in_jax_with_a_warning() -> None:
+    many = np.stack([A, A + 1, 2 * A, A + 3]).astype(np.float32)        # as many as rows
+    many = many @ np.swapaxes(many, -1, -2) + np.eye(4, dtype=np.float32)
+    b = np.random.default_rng(0).normal(size=(4, 4)).astype(np.float32)
+    want = np.linalg.solve(many, b[..., None])[..., 0]
+    lower = np.linalg.cholesky(many)
+    half = np.linalg.solve(lower, b[..., None])[..., 0]
+    for solve, wanted in (
+            (lambda b: linalg.cho_solve((lower, True), b), want),
+            (lambda b: linalg.lu_solve(linalg.lu_factor(many), b), want),
+            (lambda b: linalg.solve(many, b, assume_a="pos"), want),
+            (lambda b: linalg.solve_triangular(lower, b, lower=True), half)):
+        with pytest.warns(FutureWarning, match="b\\[..., None\\]"):
+            _close(solve(b), wanted, 1e-3)
+        _close(solve(b[..., None])[..., 0], wanted, 1e-3)
+
+
 def test_batches_of_toeplitz_matrices_broadcast() -> None:
     columns, row = np.array([[1, 2], [3, 4]]), np.array([9, 8, 7])
     np.testing.assert_array_equal(linalg.toeplitz(columns, row),

@@ -525,3 +525,32 @@ def test_effects_beside_a_draw_or_exact_ops_happen_at_each_run() -> None:
         np.testing.assert_array_equal(drawn, 2 * random.uniform(random.key(0), (3,)))
     xfront.effects_barrier()
     assert seen == [1.0, 1.0, 3.0, 2.0] * 3
+
+
+def _layouts(x: np.ndarray) -> dict[str, np.ndarray]:
+    """Two-dimensional arrays with the elements of `x` that lie in memory in another way."""
+    padded = np.zeros((x.shape[0], 2 * x.shape[1]), x.dtype)
+    padded[:, ::2] = x
+    misaligned = np.ndarray(x.shape, x.dtype, bytearray(x.nbytes + 1), 1)
+    misaligned[...] = x
+    return {"Fortran order": np.asfortranarray(x), "every second": padded[:, ::2],
+            "backwards": x[::-1, ::-1].copy()[::-1, ::-1], "misaligned": misaligned,
+            "one row": np.broadcast_to(x[:1], x.shape)}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "bfloat16"])
+def test_layouts_of_numpy_arrays_do_not_change_values(dtype: str) -> None:
+    """Un-jitted (by NumPy, or compiled) and jitted, with NaN of two payloads and the ends."""
+    x = np.array([[0, 1, 2, 100], [3, 4, 5, 7], [1, 0, 9, 2]]).astype(jnp.dtype(dtype))
+    if "float" in dtype:
+        x[0] = -0.0, np.inf, np.nan, jnp.finfo(dtype).smallest_subnormal
+        bits = x.view(f"uint{8 * x.itemsize}")
+        bits[1, 0] = bits[0, 2] | 3
+    functions = [jnp.negative, jnp.square, lambda x: jnp.add(x, x), jnp.sum, jnp.ravel, jnp.flip,
+                 lambda x: jnp.multiply(x, x[0]), lambda x: jnp.maximum(x, x[:, ::-1])]
+    for f in functions:
+        for run in (f, xfront.jit(f)):
+            for name, lying in _layouts(x).items():
+                got, want = run(lying), run(np.array(lying, order="C"))
+                assert (got.dtype, got.shape) == (want.dtype, want.shape), name
+                assert np.asarray(got).tobytes() == np.asarray(want).tobytes(), name
