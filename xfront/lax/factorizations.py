@@ -233,7 +233,8 @@ def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True,
     _no_magma("qr", use_magma)
     if pivoting:
         raise NotImplementedError("qr: pivoting=True is not available; leave it out")
-    return emit(ops.qr, matrices("qr", x), full_matrices=bool(full_matrices))
+    q, r = emit(ops.qr, matrices("qr", x), full_matrices=bool(full_matrices))
+    return q, r
 
 
 @eager
@@ -373,26 +374,29 @@ def triangular_solve(a: ArrayLike, b: ArrayLike, *, left_side: bool = False, low
       b: matrices; with one axis less than `a`, vectors.
       transpose_a, conjugate_a: whether op transposes or conjugates `a`.
       unit_diagonal: whether the diagonal of `a` is taken to be ones.
-    Raises: TypeError where shapes or dtypes do not match.
+    Raises: ValueError where shapes do not match, TypeError where dtypes do not.
 
     >>> a, b = jnp.array([[2., 0.], [1., 1.]]), jnp.array([[2.], [3.]])
     >>> lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
     Array([[1.],
            [2.]], dtype=float32)
     """
-    a, b = same_dtype("triangular_solve", a, b)
-    matrices("triangular_solve", a, square=True)
-    vector = b.ndim == a.ndim - 1
+    x, y = same_dtype("triangular_solve", a, b)
+    matrices("triangular_solve", x, square=True)
+    vector = y.ndim == x.ndim - 1
     if vector:
-        shape = (*b.shape, 1) if left_side else (*b.shape[:-1], 1, b.shape[-1])
-        b = emit(ops.reshape, b, shape=shape)
-    conjugated = conjugate_a and a.value.type.dtype.is_complex
-    made = emit(ops.triangular_solve, a, b, left_side=bool(left_side), lower=bool(lower),
+        shape = (*y.shape, 1) if left_side else (*y.shape[:-1], 1, y.shape[-1])
+        y = emit(ops.reshape, y, shape=shape)
+    if y.ndim > 1 and y.shape[-2 if left_side else -1] != x.shape[-1]:
+        raise ValueError(f"triangular_solve: {x.value.type} and {y.value.type} have sizes that do "
+                         f"not match for left_side={bool(left_side)}")
+    conjugated = conjugate_a and x.value.type.dtype.is_complex
+    made = emit(ops.triangular_solve, x, y, left_side=bool(left_side), lower=bool(lower),
                 transpose_a=bool(transpose_a), conjugate_a=bool(conjugated),
                 unit_diagonal=bool(unit_diagonal))
     if not vector:
         return made
-    return emit(ops.reshape, made, shape=(*made.shape[:-2], a.shape[-1]))
+    return emit(ops.reshape, made, shape=(*made.shape[:-2], x.shape[-1]))
 
 
 @eager(static=("perturb_singular",))
