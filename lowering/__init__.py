@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -134,7 +134,8 @@ def compile_function(function: Function, *, name: str | None = None,
                      fingerprint: bytes | None = None, donated: Sequence[int] = (),
                      options: Any = (), devices: Sequence[Any] | None = None,
                      callbacks: Callbacks = (), effort: str = "jit",
-                     partition: Partition | None = None) -> Executable:
+                     partition: Partition | None = None,
+                     on_lowered: Callable[[float], Any] | None = None) -> Executable:
     """The executable of a Function: a live one, one from disk, or one that is compiled now.
 
     Args:
@@ -148,6 +149,7 @@ def compile_function(function: Function, *, name: str | None = None,
       effort: `jit`, `eager` (tiny programs compile faster) or `fast` (all programs compile faster
         and run slower).
       partition: how it spreads over `devices`.
+      on_lowered: called with the seconds that it took to lower, where no cache had the program.
     Raises: MissingRule, ValueError, and JaxRuntimeError with XLA's message.
     """
     from . import dump
@@ -168,8 +170,11 @@ def compile_function(function: Function, *, name: str | None = None,
         found = find(key, overrides, places, partition)
         if found is not None:
             return found
+    start = time.perf_counter()
     lowered = lower(function, name=name, donated=donated, platform=platform,
                     partition=partition, extras=chosen)
+    if on_lowered is not None:
+        on_lowered(time.perf_counter() - start)
     if dump.is_on():
         dump.write(lowered)
     start = time.perf_counter()

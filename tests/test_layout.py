@@ -47,8 +47,8 @@ FLOORS = {
 FLOORS_OF_XFRONT = (
     # jaxlib, tracebacks, and what needs nothing else
     ("absent", "arrays", "arrays.abstract", "arrays.beside", "arrays.binding", "arrays.caller",
-     "arrays.promotion", "containers", "docstrings", "flags", "logs", "on_demand", "option_table",
-     "tracebacks"),
+     "arrays.promotion", "containers", "docstrings", "flags", "logs", "monitoring", "on_demand",
+     "option_table", "tracebacks"),
     # options, dtypes, trees, errors
     ("config", "dimension_numbers", "dtypes", "errors", "tree_errors", "tree_registry",
      "tree_util"),

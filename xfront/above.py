@@ -35,6 +35,12 @@ def _own() -> ModuleType:
     return own
 
 
+def _precision() -> ModuleType:
+    from .lax import precision
+
+    return precision
+
+
 def _sparse_arithmetic() -> ModuleType:
     from .experimental.sparse import arithmetic
 
@@ -59,5 +65,5 @@ def _views() -> ModuleType:
     return views
 
 
-offer(_binding, _chunks, _creation, _own, _sparse_arithmetic, _sparse_moving, _sparse_products,
-      _views)
+offer(_binding, _chunks, _creation, _own, _precision, _sparse_arithmetic, _sparse_moving,
+      _sparse_products, _views)

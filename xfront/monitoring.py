@@ -1,6 +1,8 @@
 """Events that libraries record, and listeners that are called for each event.
 
-xfront records no events of its own: `config.jax_log_compiles` logs traces and compilations.
+What is traced and compiled is recorded as durations with `fun_name`: `TRACE` for each outermost
+`jit`, `TO_MLIR` where a program was lowered, and `COMPILE` where it was compiled or loaded from
+disk. Nothing is recorded for a program that the process knows already.
 """
 
 from __future__ import annotations
@@ -13,6 +15,13 @@ from .on_demand import shown as _shown
 _EVENTS, _DURATIONS, _SPANS, _SCALARS = "event", "duration", "time span", "scalar"
 _listeners: dict[str, list[Callable[..., None]]] = {
     _EVENTS: [], _DURATIONS: [], _SPANS: [], _SCALARS: []}
+
+
+TRACE = "/jax/core/compile/jaxpr_trace_duration"
+TO_MLIR = "/jax/core/compile/jaxpr_to_mlir_module_duration"
+COMPILE = "/jax/core/compile/backend_compile_duration"
+hears_durations = _listeners[_DURATIONS]
+"""Empty where nobody asks how long something took."""
 
 
 def _tell(kind: str, event: str, *facts: float, **metadata: Any) -> None:

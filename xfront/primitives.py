@@ -316,7 +316,7 @@ def _without(attrs: Attrs, *keys: str) -> dict[str, Any]:
 
 def _dot_general(attrs: Attrs) -> dict[str, Any]:
     return {"dimension_numbers": (attrs["contract"], attrs["batch"]),
-            "precision": attrs.get("precision"),
+            "precision": _precision(attrs.get("precision")),
             "preferred_element_type": attrs.get("preferred")}
 
 
@@ -325,7 +325,25 @@ def _conv(attrs: Attrs) -> dict[str, Any]:
     renamed = {"strides": "window_strides", "feature_groups": "feature_group_count",
                "batch_groups": "batch_group_count", "preferred": "preferred_element_type"}
     return {"dimension_numbers": ConvDimensionNumbers(*[attrs[s] for s in specs]),
-            **{renamed.get(k, k): v for k, v in _without(attrs, *specs).items()}}
+            **{renamed.get(k, k): v for k, v in _without(attrs, *specs).items()},
+            "precision": _precision(attrs.get("precision"))}
+
+
+def _precision(found: Any) -> Any:
+    """The members of `lax.Precision` that words name, or the algorithm of that name."""
+    if found is None:
+        return None
+    precision = above("precision")
+    return precision.DotAlgorithmPreset[found] if isinstance(found, str) else tuple(
+        [precision.Precision(word) for word in found])
+
+
+def _slice(attrs: Attrs) -> dict[str, Any]:
+    return {**attrs, "strides": attrs["strides"] if any(s != 1 for s in attrs["strides"]) else None}
+
+
+def _custom_jvp(attrs: Attrs) -> dict[str, Any]:
+    return {**attrs, "symbolic_zeros": getattr(attrs["rule"], "symbolic_zeros", False)}
 
 
 def _gather(attrs: Attrs) -> dict[str, Any]:
@@ -355,7 +373,7 @@ def _extremum(attrs: Attrs) -> dict[str, Any]:
 
 _GROUPED: dict[str, Callable[[Attrs], dict[str, Any]]] = {
     "argmax": _extremum, "argmin": _extremum, "conv_general_dilated": _conv,
-    "dot_general": _dot_general, "gather": _gather, "pad": _pad,
+    "custom_jvp": _custom_jvp, "dot_general": _dot_general, "gather": _gather, "pad": _pad,
     "scatter": _scatter, "scatter_add": _scatter, "scatter_max": _scatter,
-    "scatter_min": _scatter, "scatter_mul": _scatter,
+    "scatter_min": _scatter, "scatter_mul": _scatter, "slice": _slice,
 }

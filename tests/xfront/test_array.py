@@ -362,6 +362,7 @@ def test_dlpack() -> None:
     array = put(np.arange(16, dtype=np.float32))
     view = np.from_dlpack(array)
     assert view.ctypes.data == array.unsafe_buffer_pointer() and array.__dlpack_device__() == (1, 0)
+    assert array.__dlpack_device__()[0].name == "kDLCPU"
     array.delete()  # the view is alive, so the memory is too
     assert view.sum() == 120
     copied = np.from_dlpack(x, copy=True)

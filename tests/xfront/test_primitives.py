@@ -135,6 +135,32 @@ def test_parameters_of_convolution_and_loops():
     assert found[lax.while_p]["body_nconsts"] == 0
 
 
+@pytest.mark.parametrize(("written", "shown"), [
+    (None, None), ("highest", (lax.Precision.HIGHEST,) * 2),
+    (("high", "highest"), (lax.Precision.HIGH, lax.Precision.HIGHEST)),
+    ("F32_F32_F32", lax.DotAlgorithmPreset.F32_F32_F32)])
+def test_precisions_are_members_of_their_class(written, shown):
+    x = jnp.ones((2, 2))
+    (eqn,) = xfront.make_jaxpr(lambda x: lax.dot(x, x, precision=written))(x).eqns
+    assert eqn.params["precision"] == shown
+    again = xfront.make_jaxpr(lambda x: eqn.primitive.bind(x, x, **eqn.params))(x).eqns[0]
+    assert again.params == eqn.params
+
+
+def test_parameters_with_a_meaning_of_none_and_those_that_a_rule_holds():
+    x = jnp.ones((4, 4))
+    (eqn,) = xfront.make_jaxpr(lambda x: lax.slice(x, (0, 1), (3, 4)))(x).eqns
+    assert eqn.params["strides"] is None
+    assert eqn.primitive.bind(x, **eqn.params).shape == (3, 3)
+    for symbolic_zeros in (False, True):
+        f = xfront.custom_jvp(lambda x: x * 2)
+        f.defjvp(lambda p, t: (p[0] * 2, t[0] * 2), symbolic_zeros=symbolic_zeros)
+        (eqn,) = xfront.make_jaxpr(f)(x).eqns
+        assert eqn.params["symbolic_zeros"] is symbolic_zeros
+        (again,) = eqn.primitive.bind(x, **eqn.params)
+        np.testing.assert_array_equal(again, 2 * x)
+
+
 def test_params_to_bind_with():
     (eqn,) = xfront.make_jaxpr(lambda x: x.sum(0))(jnp.ones((2, 3))).eqns
     made = eqn.primitive.get_bind_params(eqn.params)

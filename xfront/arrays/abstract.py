@@ -164,7 +164,9 @@ class AbstractArray:
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """The type as text, `float32[3,4]`; with `short_dtypes` as in IR text, `f32[3,4]`."""
-        name = short_dtype_name(self.dtype) if short_dtypes else self.dtype.name
+        is_float0 = getattr(self.dtype, "names", None) is not None    # dtypes of keys have none
+        name = "float0" if is_float0 else (
+            short_dtype_name(self.dtype) if short_dtypes else self.dtype.name)
         varies = "" if self._varies is None else self.manual_axis_type.text
         if self.ir is None or self.axes is None or self.ir.is_manual:
             varies = varies or self.manual_axis_type.text

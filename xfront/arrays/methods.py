@@ -8,6 +8,7 @@ functions.
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
@@ -410,10 +411,20 @@ def _dlpack(
     return binding.to_dlpack(x, stream, max_version)
 
 
-_DLPACK_KINDS = {"cpu": 1, "cuda": 2, "gpu": 2, "rocm": 10}
+class DLDeviceType(enum.IntEnum):
+    """Kinds of devices, numbered as DLPack's header does."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLROCM = 10
 
 
-def _dlpack_device(x: ArrayImpl) -> tuple[int, int]:
+_DLPACK_KINDS = {"cpu": DLDeviceType.kDLCPU, "cuda": DLDeviceType.kDLCUDA,
+                 "gpu": DLDeviceType.kDLCUDA, "rocm": DLDeviceType.kDLROCM}
+
+
+def _dlpack_device(x: ArrayImpl) -> tuple[DLDeviceType, int]:
     """(kind, number) of the array's device in DLPack's terms."""
     device = _device(x)
     if device is x._sharding:

@@ -12,6 +12,7 @@ from xfront_ir.literal import Literal as IRLiteral
 from xfront_ir.opdef import AttrKind, OpDef
 
 from ..arrays import binding
+from ..lax.precision import precision_attr
 from ..primitives import PARAMETERS, Primitive
 from ..tracing.trace import state
 from .views import ClosedJaxpr, Jaxpr
@@ -128,7 +129,12 @@ def as_function(value: Any) -> Function:
 def _dot_general(params: dict[str, Any]) -> dict[str, Any]:
     contract, batch = params.pop("dimension_numbers")
     preferred = params.pop("preferred_element_type", None)
-    return {**params, "contract": contract, "batch": batch, "preferred": preferred}
+    return {**params, "contract": contract, "batch": batch, "preferred": preferred,
+            "precision": _precision(params.get("precision"))}
+
+
+def _precision(given: Any) -> Any:
+    return None if given is None else precision_attr(given)
 
 
 def _conv(params: dict[str, Any]) -> dict[str, Any]:
@@ -136,7 +142,8 @@ def _conv(params: dict[str, Any]) -> dict[str, Any]:
     renamed = {"window_strides": "strides", "feature_group_count": "feature_groups",
                "batch_group_count": "batch_groups", "preferred_element_type": "preferred"}
     return {"lhs_spec": numbers[0], "rhs_spec": numbers[1], "out_spec": numbers[2],
-            **{renamed.get(k, k): v for k, v in params.items()}}
+            **{renamed.get(k, k): v for k, v in params.items()},
+            "precision": _precision(params.get("precision"))}
 
 
 def _indexed(params: dict[str, Any]) -> dict[str, Any]:
@@ -163,9 +170,18 @@ def _reduce(params: dict[str, Any]) -> dict[str, Any]:
     return params
 
 
+def _slice(params: dict[str, Any]) -> dict[str, Any]:
+    return {**params, "strides": params.get("strides") or (1,) * len(params["start_indices"])}
+
+
+def _custom_jvp(params: dict[str, Any]) -> dict[str, Any]:
+    params.pop("symbolic_zeros", None)           # the rule knows
+    return params
+
+
 _REGROUPED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "argmax": _extremum, "argmin": _extremum, "conv_general_dilated": _conv,
-    "dot_general": _dot_general, "gather": _indexed, "pad": _pad, "reduce": _reduce,
-    "scatter": _indexed, "scatter_add": _indexed, "scatter_max": _indexed,
-    "scatter_min": _indexed, "scatter_mul": _indexed,
+    "custom_jvp": _custom_jvp, "dot_general": _dot_general, "gather": _indexed, "pad": _pad,
+    "reduce": _reduce, "scatter": _indexed, "scatter_add": _indexed, "scatter_max": _indexed,
+    "scatter_min": _indexed, "scatter_mul": _indexed, "slice": _slice,
 }

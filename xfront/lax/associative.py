@@ -49,7 +49,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: T, reverse: bool = Fa
     def combine(left: list[Any], right: list[Any]) -> list[Any]:
         made, out_tree = tree_flatten(fn(tree_unflatten(tree, left), tree_unflatten(tree, right)))
         if out_tree != tree:
-            raise TypeError("associative_scan: fn must return a tree of the structure that it "
+            raise ValueError("associative_scan: fn must return a tree of the structure that it "
                             f"takes, {tree}, but returned {out_tree}")
         return made
 

@@ -36,6 +36,7 @@ from ..tree_util import (
     tree_leaves,
     tree_unflatten,
 )
+from .strict import static_int
 
 Kinds = list[tuple[Any, bool]]
 
@@ -398,6 +399,17 @@ def _strong(x: Any, dtype: Any) -> Any:
     return np.asarray(x, dtype.numpy)
 
 
+def _unrolled(name: str, unroll: Any, n: int) -> int:
+    """How many of `n` steps one iteration has. Raises: TypeError where `unroll` is neither bool
+    nor integer, ValueError where it is negative."""
+    if isinstance(unroll, bool):
+        return max(n, 1) if unroll else 1
+    steps = static_int(f"{name}: unroll", unroll)
+    if steps < 0:
+        raise ValueError(f"{name}: unroll must not be negative, got {unroll}")
+    return max(steps, 1)
+
+
 def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array, T], T],
               init_val: T, *, unroll: int | bool | None = None, checkpoints: int | None = None
               ) -> T:
@@ -426,8 +438,8 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array,
             return (i + 1, body_fun(i, value)), None
 
         vars(step)[_INNER] = body_fun
-        n_unroll = length if unroll is True else 1 if not unroll else int(unroll)
-        (_, value), _ = scan(step, (first, init_val), None, length, unroll=max(n_unroll, 1))
+        (_, value), _ = scan(step, (first, init_val), None, length,
+                             unroll=_unrolled("fori_loop", unroll or False, length))
         return value
     if unroll not in (None, False, 1):
         raise ValueError("Can only use `unroll` in `fori_loop` if the loop bounds are statically "
@@ -502,9 +514,7 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
     init_leaves, kinds, body = _carry_body("scan", f, tree, init_leaves,
                                            carry_of, init_tree, slices, xs_leaves)
     n_carry, n_out = len(kinds), len(body.function.returns)
-    steps = max(n, 1) if unroll is True else 1 if unroll is False else int(unroll) or 1
-    if steps < 1:
-        raise ValueError(f"scan: unroll must not be negative, got {unroll}")
+    steps = _unrolled("scan", unroll, n)
     weaks = [*[w for _, w in kinds], *body.function.weak_returns[n_carry:n_out]]
     leaves = [as_operand(x) for x in [*init_leaves, *xs_leaves]]
     groups = (body.captures, leaves[:n_carry], leaves[n_carry:])

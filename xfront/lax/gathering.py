@@ -36,7 +36,7 @@ def mode_word(mode: Any) -> str:
 def _indices(name: str, x: Any) -> Any:
     found = tracer(name, x)
     if not found.value.type.dtype.is_integer:
-        raise TypeError(f"{name}: indices must be integers, got {found.value.type}")
+        raise ValueError(f"{name}: indices must be integers, got {found.value.type}")
     return found
 
 

@@ -50,12 +50,14 @@ def custom_root(f: Callable[[Any], Any], initial_guess: Any,
       f: maps a tree of arrays to a tree of the same structure, shapes and dtypes; it may close over
         traced values, with respect to which the solution is then differentiated.
       initial_guess: where `solve` starts; the solution does not depend on it.
-      solve: `solve(f, initial_guess) -> x`, or `(x, aux)` with `has_aux`; is not differentiated.
+      solve: `solve(f, initial_guess) -> x`, or `(x, aux)` with `has_aux`; is not differentiated,
+        whatever it closes over, and is traced.
       tangent_solve: `tangent_solve(g, y) -> v` with `g(v) = y` for a linear g; must itself be
         linear in y, and so able to be transposed, for reverse mode.
       has_aux: whether `solve` returns a pair, whose second part is returned as it is.
     Returns: x, or `(x, aux)`.
-    Raises: TypeError where the result of f or `solve` differs in structure from the guess.
+    Raises: TypeError where the result of f or `solve` differs in structure from the guess;
+      ValueError where `solve` returns no pair with `has_aux`.
     Source: the implicit function theorem; df/dx dx = -df/da da.
 
     >>> xfront.grad(lambda a: lax.custom_root(lambda x: x ** 2 - a, 1.0, newton,
@@ -67,7 +69,7 @@ def custom_root(f: Callable[[Any], Any], initial_guess: Any,
 
     def solution(result: Any) -> Any:
         if has_aux and (not isinstance(result, (tuple, list)) or len(result) != 2):
-            raise TypeError("custom_root: with has_aux=True, solve must return a pair (x, aux), "
+            raise ValueError("custom_root: with has_aux=True, solve must return a pair (x, aux), "
                             f"got {tree_structure(result)}")
         return result[0] if has_aux else result
 
@@ -76,8 +78,7 @@ def custom_root(f: Callable[[Any], Any], initial_guess: Any,
             raise TypeError(f"custom_root: {what} has structure {tree_structure(tree)}, but "
                             f"initial_guess has structure {wanted}")
 
-    @custom_jvp
-    def root(guess: Any, values: list) -> Any:
+    def solve_with(guess: Any, values: list) -> Any:
         def residual(x: Any) -> Any:
             made = closed(x, *values)
             check("the result of f", made)
@@ -87,10 +88,16 @@ def custom_root(f: Callable[[Any], Any], initial_guess: Any,
         check("the solution", solution(result))
         return result
 
+    solved, held = closure_convert(solve_with, initial_guess, captured)
+
+    @custom_jvp
+    def root(guess: Any, values: list, held: list) -> Any:
+        return solved(guess, values, *held)
+
     @root.defjvp
     def root_jvp(primals: tuple, tangents: tuple) -> tuple:
-        (guess, values), (_, dots) = primals, tangents
-        result = root(guess, values)
+        (guess, values, held), (_, dots, _) = primals, tangents
+        result = root(guess, values, held)
         x = solution(result)
         moved = jvp(lambda *values: closed(x, *values), values, dots)[1]
         dx = tangent_solve(lambda v: jvp(lambda x: closed(x, *values), (x,), (v,))[1],
@@ -98,7 +105,7 @@ def custom_root(f: Callable[[Any], Any], initial_guess: Any,
         check("the result of tangent_solve", dx)
         return result, ((dx, tree_map(_zero, result[1])) if has_aux else dx)
 
-    return root(initial_guess, captured)
+    return root(initial_guess, captured, held)
 
 
 @overload
@@ -134,7 +141,7 @@ def custom_linear_solve(matvec: Callable[[Any], Any], b: Any,
         derivative.
     Returns: x, with the structure and types of b, or `(x, aux)`.
     Raises: TypeError where the result of matvec or of a solver differs from b in structure or
-      types.
+      dtypes, ValueError where it does in shapes.
     Source: differentiate A x = b: A dx = db - dA x; the transpose of b -> x solves with A^T.
 
     >>> A = jnp.array([[2.0, 0.0], [0.0, 4.0]])
@@ -156,7 +163,8 @@ def custom_linear_solve(matvec: Callable[[Any], Any], b: Any,
         for i, (x, (t, _)) in enumerate(zip(flat, kinds, strict=True)):
             found = kind_of(what, x)[0]
             if found is not t:
-                raise TypeError(f"custom_linear_solve: leaf {i} of the result of {what} has type "
+                raise (TypeError if found.shape == t.shape else ValueError)(
+                                f"custom_linear_solve: leaf {i} of the result of {what} has type "
                                 f"{found}, but that leaf of b has type {t}")
         return flat
 

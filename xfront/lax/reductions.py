@@ -450,7 +450,7 @@ def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1,
 def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     """The k greatest along an axis, greatest first, and their indices (i32).
 
-    Raises: ValueError where the axis has fewer than k elements.
+    Raises: ValueError where the axis has fewer than k elements, and for complex arrays.
 
     >>> lax.top_k(jnp.array([1., 3., 2.]), 2)
     [Array([3., 2.], dtype=float32), Array([1, 2], dtype=int32)]
@@ -461,6 +461,8 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
         raise ValueError(f"top_k: k must not be negative, got {count}")
     if count > x.shape[a]:
         raise ValueError(f"top_k: k={count} is larger than the size of axis {a} of {x.value.type}")
+    if x.value.type.dtype.is_complex:
+        raise ValueError(f"top_k takes arrays that have an order, got {x.value.type}; take abs(x)")
     values, indices = emit(ops.top_k, x, k=count, axis=a)
     return [weakly(values, x.weak), indices]
 

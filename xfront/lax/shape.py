@@ -665,13 +665,17 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The same bits read as another dtype.
 
     A narrower dtype adds a last axis, a wider one takes the last axis away.
-    Raises: TypeError where the size of the last axis is not the one that a wider dtype needs.
+    Raises: ValueError where the size of the last axis is not the one that a wider dtype needs.
 
     >>> lax.bitcast_convert_type(jnp.array([1.]), jnp.int32)
     Array([1065353216], dtype=int32)
     """
-    x = tracer("bitcast_convert_type", operand)
-    return weakly(emit(ops.bitcast, x, dtype=dtype_of("bitcast_convert_type", new_dtype)), False)
+    x, new = tracer("bitcast_convert_type", operand), dtype_of("bitcast_convert_type", new_dtype)
+    ratio = new.bits // x.value.type.dtype.bits
+    if ratio > 1 and x.shape[-1:] != (ratio,):
+        raise ValueError(f"bitcast_convert_type: {ratio} elements of {x.value.type.dtype} make one "
+                         f"{new}; the last dimension of {x.value.type} must be {ratio}")
+    return weakly(emit(ops.bitcast, x, dtype=new), False)
 
 
 def dtype(x: ArrayLike | DTypeLike) -> np.dtype:

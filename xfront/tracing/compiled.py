@@ -311,9 +311,11 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
 
     The first `n_explicit` parameters are arguments; the later ones, captures, go to the front.
     """
+    start = perf_counter()
     note = notes.name_of(body, place, effort, (name, donated, options, keep_unused, n_explicit))
     if note is not None and (noted := notes.read(note, place)) is not None:
         capacity.made(clear)
+        watching.loaded(name, perf_counter() - start)
         return Compiled(*noted, place, noted=True)
     function = simplify(forced(body))
     if n_explicit is not None:
@@ -360,8 +362,11 @@ def executable_of(function: Function, *, name: str, **request: Any) -> Any:
     """The executable of a Function that is simplified and reads all of its parameters."""
     start = perf_counter()
     print_ = None if belongs_to_process(function) else fingerprint(function)
-    executable = lowering.compile_function(function, name=name, fingerprint=print_, **request)
-    watching.compiled(name, function, perf_counter() - start)
+    lowered: list[float] = []
+    executable = lowering.compile_function(function, name=name, fingerprint=print_,
+                                           on_lowered=lowered.append, **request)
+    watching.compiled(name, function, lowered[0] if lowered else None,
+                      perf_counter() - start - sum(lowered))
     capacity.made(clear)
     return executable
 

@@ -33,6 +33,7 @@ from xfront_ir.locations import capture as capture_location
 from xfront_ir.opdef import OpDef, Pending, lookup
 from xfront_ir.types import TensorType, tensor
 
+from .. import monitoring
 from ..arrays import binding
 from ..arrays.keys import KeyArray
 from ..arrays.refs import Ref, is_traced
@@ -519,8 +520,8 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
         from xfront_ir.passes.discharge import discharge  # few programs have references
 
         function, _ = discharge(function)
-    if _logs.value or _checks.value or _leaks.value:
-        watching.traced(trace, function, perf_counter() - start)
+    if _logs.value or _checks.value or _leaks.value or _hearers:
+        watching.traced(trace, function, perf_counter() - start, outer_current is None)
     return Recorded(function, trace.sources, trace)
 
 
@@ -534,6 +535,7 @@ def _kept(origins: Sequence[Any]) -> list[Tracer | None]:
 
 _no_tracing, _logs = no_tracing.state, log_compiles.state
 _checks, _leaks = enable_checks.state, check_tracer_leaks.state
+_hearers = monitoring.hears_durations
 DEEP = 30
 FRAMES_A_LEVEL = 16
 MOST_LEVELS = 1600

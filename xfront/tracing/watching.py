@@ -12,6 +12,7 @@ import numpy as np
 from xfront_ir.core import Function
 from xfront_ir.locations import capture as capture_location
 
+from .. import monitoring
 from ..arrays import binding
 from ..arrays.keys import KeyArray
 from ..config import (
@@ -36,8 +37,8 @@ def refuse_tracing(name: str, kind: str) -> None:
     raise RuntimeError(f"re-tracing function {name} for `{kind}`, but 'no_tracing' is set")
 
 
-def traced(trace: Trace, function: Function, seconds: float) -> None:
-    """Log and check a trace that has been closed, as the options say.
+def traced(trace: Trace, function: Function, seconds: float, is_outermost: bool) -> None:
+    """Log, record and check a trace that has been closed, as the options say.
 
     Raises: UnexpectedTracerError where one of its tracers is still alive; VerifyError where its
       Function is not valid.
@@ -47,6 +48,8 @@ def traced(trace: Trace, function: Function, seconds: float) -> None:
 
         logs.write(logs.DISPATCH, True, f"Finished tracing {function.name} for "
                    f"{trace.kind} in {seconds:.9f} sec")
+    if is_outermost and trace.kind == "jit" and monitoring.hears_durations:
+        monitoring.record_event_duration_secs(monitoring.TRACE, seconds, fun_name=function.name)
     if enable_checks.value:
         verified(function)
     if check_tracer_leaks.value:
@@ -174,8 +177,26 @@ def is_heard() -> bool:
     return logs.is_heard(logs.DISPATCH) or logs.is_heard(logs.COMPILING)
 
 
-def compiled(name: str, function: Function, seconds: float) -> None:
-    """Log a compilation."""
+def loaded(name: str, seconds: float) -> None:
+    """Record a program that was found on disk as it was traced."""
+    if monitoring.hears_durations:
+        monitoring.record_event_duration_secs(monitoring.COMPILE, seconds,
+                                              fun_name=f"jit({name})")
+
+
+def compiled(name: str, function: Function, lowering: float | None, seconds: float) -> None:
+    """Log and record a compilation.
+
+    Args:
+      lowering: the seconds in which the program was lowered; None where it was found on disk.
+      seconds: those in which it was compiled or loaded.
+    """
+    if monitoring.hears_durations:
+        if lowering is not None:
+            monitoring.record_event_duration_secs(monitoring.TO_MLIR, lowering,
+                                                  fun_name=f"jit({name})")
+        monitoring.record_event_duration_secs(monitoring.COMPILE, seconds,
+                                              fun_name=f"jit({name})")
     if not is_heard():
         return
     from .. import logs  # seldom needed
@@ -184,6 +205,9 @@ def compiled(name: str, function: Function, seconds: float) -> None:
     listed = ", ".join([str(v.type) for v in function.params])
     logs.write(logs.COMPILING, loud,
                f"Compiling jit({name}) with global shapes and types ({listed}).")
+    if lowering is not None:
+        logs.write(logs.DISPATCH, loud, "Finished jaxpr to MLIR module conversion "
+                   f"jit({name}) in {lowering:.9f} sec")
     logs.write(logs.DISPATCH, loud, f"Finished XLA compilation of jit({name}) in {seconds:.9f} sec")
 
 

@@ -219,14 +219,17 @@ def no_axes(name: str, reduce_axes: Sequence[Any]) -> None:
          reduce_axes=reduce_axes if reduce_axes else ())
 
 
-def resolve(name: str, places: Sequence[int], args: Sequence[Any]) -> list[int]:
-    """Positions in [0, n) of the arguments named by argnums. Raises: TypeError."""
+def resolve(name: str, places: Sequence[int], args: Sequence[Any],
+            too_great: type[Exception] = TypeError) -> list[int]:
+    """Positions in [0, n) of the arguments named by argnums. Raises: ValueError for -n - 1 and
+    below, `too_great` for n and above, TypeError for an argument named twice."""
     n = len(args)
     for i in places:
         if not -n <= i < n:
-            raise TypeError(f"differentiating {name} with respect to argnums={i} requires at "
-                             f"least {i + 1 if i >= 0 else -i} positional arguments to be passed "
-                             f"by the caller, but got only {n} positional arguments.")
+            raise (ValueError if i < 0 else too_great)(
+                f"differentiating {name} with respect to argnums={i} requires at least "
+                f"{i + 1 if i >= 0 else -i} positional arguments to be passed by the caller, but "
+                f"got only {n} positional arguments.")
     chosen = [i % n for i in places]
     if len(set(chosen)) != len(chosen):
         raise TypeError(f"differentiating {name}: argnums={tuple(places)} names the same argument "

@@ -25,8 +25,9 @@ from .flat import Flat
 
 
 def closes_over_tracer(fun: Any) -> bool:
-    """Whether a rule's closure cells, partial arguments or bound self hold a live tracer."""
-    return _closes_over(fun, _held, lambda x: type(x) is Tracer)
+    """Whether a rule's closure cells, partial arguments or bound self hold a live tracer, or the
+    functions that these hold do, however deep."""
+    return _closes_over(fun, _held, lambda x: type(x) is Tracer, _ALL)
 
 
 def closes_over_value(fun: Any) -> bool:
@@ -34,7 +35,7 @@ def closes_over_value(fun: Any) -> bool:
 
     Such values may change from call to call.
     """
-    return is_value(fun) or _closes_over(fun, _held_and_named, is_value)
+    return is_value(fun) or _closes_over(fun, _held_and_named, is_value, 3)
 
 
 def is_value(x: Any) -> bool:
@@ -42,17 +43,26 @@ def is_value(x: Any) -> bool:
     return isinstance(x, (float, complex, np.inexact, np.ndarray, Array))
 
 
+_ALL = 1000
+"""A depth of functions in functions that no program reaches."""
+
+
 def _closes_over(fun: Any, held: Callable[[Any], list], wanted: Callable[[Any], bool],
-                 depth: int = 3) -> bool:
-    if depth == 0 or fun is None:
-        return False
-    for x in held(fun):
-        if wanted(x):
-            return True
-        if callable(x) and _closes_over(x, held, wanted, depth - 1):
-            return True
-        if isinstance(x, (list, tuple, dict)) and any(map(wanted, tree_flatten(x)[0])):
-            return True
+                 depth: int) -> bool:
+    """Whether what `fun` holds is wanted, or what the functions hold that it holds, to a depth."""
+    level, seen = [fun], {id(fun)}
+    for _ in range(depth):
+        below: list[Any] = []
+        for x in [x for f in level for x in held(f)]:
+            inside = tree_flatten(x)[0] if isinstance(x, (list, tuple, dict)) else [x]
+            if any(map(wanted, inside)):
+                return True
+            new = [y for y in inside if callable(y) and id(y) not in seen]
+            seen.update(map(id, new))
+            below += new
+        if not below:
+            return False
+        level = below
     return False
 
 

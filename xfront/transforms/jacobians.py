@@ -60,7 +60,7 @@ def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        chosen = resolve(name_of(fun), places, args)
+        chosen = resolve(name_of(fun), places, args, ValueError)
         given = [args[i] for i in chosen]
         _check("jacfwd", given, holomorphic)
 
@@ -102,7 +102,7 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        chosen = resolve(name_of(fun), places, args)
+        chosen = resolve(name_of(fun), places, args, ValueError)
         given = [args[i] for i in chosen]
         if not allow_int:
             _check("jacrev", given, holomorphic, "is_inexact")

@@ -178,7 +178,7 @@ def _transpose_solve(b: Builder, op: Op, cotangents: Tangents, known: Tangents) 
     attrs, (rhs, constants) = op.attrs, SYSTEM.split(op.attrs, known)
     n = len(rhs)
     if attrs.get("transpose_solve") is None:
-        raise MissingRule("custom_linear_solve needs transpose_solve or symmetric=True for reverse "
+        raise IRTypeError("custom_linear_solve needs transpose_solve or symmetric=True for reverse "
                           "mode, but neither was given")
     if LINEAR in constants:
         raise MissingRule("the solution of a linear system is linear in b only")

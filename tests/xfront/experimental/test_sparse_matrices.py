@@ -330,7 +330,7 @@ def test_convolutions(shape: tuple[int, ...], of_filter: tuple[int, ...], given:
         sparse.BCOO.fromdense(D), at, by, (1, 3), mode="fill")),
     (NotImplementedError, "operand_batching_dims", lambda at, by: sparse.bcoo_gather(
         sparse.BCOO.fromdense(D), at, NUMBERS((), (1,), (1,), (0,), (0,)), (1, 1))),
-    (TypeError, "integers", lambda at, by: sparse.bcoo_gather(
+    (ValueError, "integers", lambda at, by: sparse.bcoo_gather(
         sparse.BCOO.fromdense(D), 1.0 * at, by, (1, 3))),
     (TypeError, "slice", lambda at, by: sparse.bcoo_gather(
         sparse.BCOO.fromdense(D), at, by, (1, 4))),

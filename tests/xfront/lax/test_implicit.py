@@ -68,10 +68,35 @@ def test_aux_is_handed_through():
     assert aux["n"] == 3
 
 
+@pytest.mark.parametrize("held", ["closures", "an object"])
+def test_what_the_solvers_close_over_is_not_differentiated(held):
+    class Solver:
+        def __init__(self, a):
+            self.a = a
+
+        def solve(self, f, x):
+            return 1.0 / self.a
+
+        def tangent_solve(self, g, y):
+            return y / self.a
+
+    def inverse(a):
+        s = Solver(a)
+        solvers = (s.solve, s.tangent_solve) if held == "an object" else (
+            lambda f, x: 1.0 / a, lambda g, y: y / a)
+        return lax.custom_root(lambda x: a * x - 1.0, 0.0, *solvers)
+
+    for differentiated in (jax.grad(inverse), jax.jit(jax.jacfwd(inverse)), jax.jacrev(inverse)):
+        np.testing.assert_allclose(differentiated(4.0), -1 / 16, rtol=1e-6)
+    np.testing.assert_allclose(jax.hessian(inverse)(4.0), 1 / 32, rtol=1e-6)
+    np.testing.assert_allclose(jax.vmap(jax.grad(inverse))(jnp.array([2.0, 4.0])),
+                               [-1 / 4, -1 / 16], rtol=1e-6)
+
+
 def test_other_structures_are_refused():
     with pytest.raises(TypeError, match="result of f"):
         lax.custom_root(lambda x: (x, x), 1.0, newton, scalar_solve)
     with pytest.raises(TypeError, match="the solution"):
         lax.custom_root(lambda x: x, 1.0, lambda f, x: (x, x), scalar_solve)
-    with pytest.raises(TypeError, match="pair"):
+    with pytest.raises(ValueError, match="pair"):
         lax.custom_root(lambda x: x, 1.0, newton, scalar_solve, has_aux=True)

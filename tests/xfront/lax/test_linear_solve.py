@@ -71,7 +71,7 @@ def test_symmetric_and_missing_transpose():
     f = lambda b, **o: jnp.sum(lax.custom_linear_solve(lambda x: S @ x, b, jacobi, **o))
     got = jax.grad(lambda b: f(b, symmetric=True))(B)
     np.testing.assert_allclose(got, np.linalg.solve(S, np.ones(4)), atol=1e-5)
-    with pytest.raises(NotImplementedError, match="transpose_solve"):
+    with pytest.raises(TypeError, match="transpose_solve"):
         jax.grad(f)(B)
     moved = jax.jvp(f, (B,), (B,))[1]
     np.testing.assert_allclose(moved, np.linalg.solve(S, B).sum(), rtol=1e-4)
@@ -130,7 +130,7 @@ def test_inside_scan_and_with_values_that_change():
 
 
 def test_wrong_shapes_and_structures():
-    with pytest.raises(TypeError, match=r"result of matvec has type f32\[3\]"):
+    with pytest.raises(ValueError, match=r"result of matvec has type f32\[3\]"):
         lax.custom_linear_solve(lambda x: x[:3], B, jacobi)
     with pytest.raises(TypeError, match="result of solve has structure"):
         lax.custom_linear_solve(lambda x: x, B, lambda mv, b: (b, b))

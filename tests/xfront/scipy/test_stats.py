@@ -328,6 +328,26 @@ def test_gaussian_kde(options):
         np.testing.assert_allclose(got.integrate_kde(got), want.integrate_kde(want))
 
 
+def test_points_of_gaussian_kde_are_those_that_jax_draws():
+    estimate = stats.gaussian_kde(jnp.array([[0.0, 1, 3], [2, -1, 0.5]]),
+                                  weights=jnp.array([1.0, 2, 1]))
+    want = [[0.7254038, 2.9442952, 0.64294165, 2.079955],
+            [1.175702, 0.9130887, -2.3284516, -0.07223523]]
+    np.testing.assert_allclose(estimate.resample(jax.random.key(3), (4,)), want, rtol=1e-5)
+
+
+def test_the_slope_by_a_covariance_is_symmetric():
+    def logpdf(cov):
+        return stats.multivariate_normal.logpdf(jnp.array([0.3, -0.2]), jnp.zeros(2), cov).sum()
+
+    cov = np.array([[2.0, 0.5], [0.5, 1.0]])
+    white = np.linalg.solve(cov, [0.3, -0.2])
+    want = 0.5 * (np.outer(white, white) - np.linalg.inv(cov))
+    np.testing.assert_allclose(jax.grad(logpdf)(jnp.asarray(cov, "float32")), want, rtol=1e-5)
+    np.testing.assert_allclose(jax.grad(logpdf)(jnp.asarray(cov, "float32")[None])[0], want,
+                               rtol=1e-5)
+
+
 @pytest.mark.slow
 def test_gaussian_kde_of_numbers():
     got, want = stats.gaussian_kde(DATA[0]), ss.gaussian_kde(DATA[0])

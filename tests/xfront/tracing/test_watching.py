@@ -43,6 +43,35 @@ def test_each_trace_and_compilation_is_logged(caplog: pytest.LogCaptureFixture) 
         r"Finished XLA compilation of jit\(named\) in [\d.]+ sec", m) for name, m in lines)
 
 
+def test_what_is_lowered_and_compiled_is_logged_and_recorded(caplog: pytest.LogCaptureFixture
+                                                              ) -> None:
+    heard: list[tuple[str, Any]] = []
+
+    def listener(event: str, seconds: float, **facts: Any) -> None:
+        assert seconds >= 0
+        heard.append((event.split("/")[-1], facts["fun_name"]))
+
+    inner = jax.jit(jnp.cos)
+
+    @jax.jit
+    def asking(x):                               # such a program is on no disk
+        return jax.pure_callback(np.sin, x, inner(x))
+
+    jax.monitoring.register_event_duration_secs_listener(listener)
+    try:
+        with jax.log_compiles(), caplog.at_level(logging.WARNING, "jax"):
+            asking(X)
+        asking(X)
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listener)
+    jax.jit(lambda x: asking(x) + 1)(X)
+    assert any(re.fullmatch(r"Finished jaxpr to MLIR module conversion jit\(asking\) in [\d.]+ sec",
+                            r.getMessage()) for r in caplog.records)
+    assert heard == [("jaxpr_trace_duration", "asking"),
+                     ("jaxpr_to_mlir_module_duration", "jit(asking)"),
+                     ("backend_compile_duration", "jit(asking)")]
+
+
 def test_nothing_is_logged_unasked(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "jax"):
         jax.jit(lambda x: x * 2.25)(X)

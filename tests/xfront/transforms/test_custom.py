@@ -63,6 +63,25 @@ def scaled(a, x, captured):
     return f(x)
 
 
+def test_a_rule_that_holds_a_tracer_through_many_functions():
+    def g(a):
+        def held():
+            return a
+
+        def within(f):
+            return lambda: f()
+
+        for _ in range(6):
+            held = within(held)
+        f = jax.custom_jvp(lambda x: jnp.sin(x) * held())
+        f.defjvp(lambda p, t: (f(*p), jnp.cos(p[0]) * held() * t[0]))
+        return f(2.0 * a)
+
+    slope = np.sin(1.4) + 1.4 * np.cos(1.4)
+    np.testing.assert_allclose(jax.grad(jax.jit(g))(0.7), slope, rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(jax.grad(g))(0.7), slope, rtol=1e-6)
+
+
 @pytest.mark.parametrize("captured", ["jvp", "fwd", "bwd"])
 def test_rules_capture_tracers_and_what_is_captured_is_differentiated(captured):
     f = functools.partial(scaled, captured=captured)

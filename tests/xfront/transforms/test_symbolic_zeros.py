@@ -32,6 +32,11 @@ def product(seen):
     return f
 
 
+def test_the_type_of_a_zero_of_integers_in_words():
+    zero = cd.zero_from_primal(np.arange(2), symbolic_zeros=True)
+    assert str(zero.aval) == "float0[2]" and str(jax.random.key(0).aval) == "key<fry>[]"
+
+
 def test_jvp_rule_is_told_which_tangents_are_zero():
     seen = []
     f = product(seen)

@@ -14,7 +14,7 @@ from ... import numpy as jnp
 from ...arrays.operands import array_like
 from ...lax.factorizations import cholesky, triangular_solve
 from ...numpy.normalizers import logsumexp
-from ...random import categorical, normal, split
+from ...random import choice, multivariate_normal, split
 from ...tree_util import register_pytree_node_class
 from ..special.normal import ndtr
 
@@ -168,12 +168,12 @@ class gaussian_kde:
         return (other.weights * jnp.exp(made)).sum()
 
     def resample(self, key: Any, shape: tuple[int, ...] = ()) -> Any:
-        """Points of the estimated density, of shape (d, *shape)."""
+        """Points of the estimated density, of shape (d, *shape), those that JAX draws."""
         for_places, for_noise = split(key)
-        places = categorical(for_places, jnp.log(self.weights), shape=shape)
-        noise = normal(for_noise, (self.d, *shape), self.dataset.dtype)
-        moved = jnp.tensordot(cholesky(self.covariance, symmetrize_input=False), noise, 1)
-        return self.dataset[:, places] + moved
+        places = choice(for_places, self.n, shape, p=self.weights)
+        noise = multivariate_normal(for_noise, jnp.zeros(self.d, self.dataset.dtype),
+                                    self.covariance, shape[::-1], self.dataset.dtype)
+        return self.dataset[:, places] + noise.T
 
     # --- what SciPy has and this library does not -------------------------------------------
 
@@ -192,7 +192,7 @@ class gaussian_kde:
 def _log_sum(data: Any, weights: Any, points: Any, cov: Any) -> Any:
     """log(sum_i weights_i N(points_j - data_i, cov)) for each j."""
     dim = data.shape[0]
-    factor = cholesky(cov, symmetrize_input=False)
+    factor = cholesky(cov)
     apart = data[:, :, None] - points[:, None, :]
     white = triangular_solve(factor, apart.reshape(dim, -1), left_side=True, lower=True)
     squares = (white * white).sum(0).reshape(apart.shape[1:])

@@ -78,7 +78,7 @@ def _log_density(name: str, x: Any, mean: Any, cov: Any) -> Any:
                        mul(emit(ops.log, mul(cov, 2 * math.pi)), n)), 0.5)
         return convert(made, dtype, weak)
     batch = broadcast_shapes(name, [off.shape[:-1], cov.shape[:-2]])
-    factor = linalg.cholesky(cov, symmetrize_input=False)
+    factor = linalg.cholesky(cov)                # half of the slope is that of the upper triangle
     if cov.ndim == 2:                            # one factor solves all points at once
         rows = emit(ops.reshape, off, shape=(math.prod(batch), n))
         white = linalg.triangular_solve(factor, rows, lower=True, transpose_a=True)
