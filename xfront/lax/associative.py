@@ -50,7 +50,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: T, reverse: bool = Fa
         made, out_tree = tree_flatten(fn(tree_unflatten(tree, left), tree_unflatten(tree, right)))
         if out_tree != tree:
             raise ValueError("associative_scan: fn must return a tree of the structure that it "
-                            f"takes, {tree}, but returned {out_tree}")
+                             f"takes, {tree}, but returned {out_tree}")
         return made
 
     if reverse:
