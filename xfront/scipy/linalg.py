@@ -20,7 +20,7 @@ from .. import numpy as jnp
 from ..arrays.annotations import Array, ArrayLike
 from ..arrays.arguments import only
 from ..arrays.dispatch import eager
-from ..arrays.operands import broadcast_to, check_ranks, operand, promote, promote_inexact
+from ..arrays.operands import broadcast_to, check_ranks, operand, promote
 from ..lax import factorizations as lax
 from ..numpy.contractions import exact_matmul
 from ..numpy.factors import lu_solved, one_batch
@@ -36,6 +36,7 @@ from .matrix_functions import (
     permuted,
     pivots,
     polar,
+    promoted,
     qr_multiply,
     rsf2csf,
     schur,
@@ -98,7 +99,7 @@ def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check
     Array([[2., 1.],
            [0., 1.]], dtype=float32)
     """
-    (x,) = promote_inexact("cholesky", a)
+    (x,) = promoted("cholesky", a)
     x = lax.matrices("cholesky", x, square=True)
     if lower:
         return lax.cholesky(x, symmetrize_input=False)
@@ -136,7 +137,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = F
 
 @eager(static=("lower",))
 def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
-    c, b = promote_inexact("cho_solve", c, b)
+    c, b = promoted("cho_solve", c, b)
     c = lax.matrices("cho_solve", c, square=True)
     b, vector = _columns("cho_solve", c, b)
     _rows_fit("cho_solve", c, b)
@@ -172,7 +173,7 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bo
     if trans not in (0, 1, 2, "N", "T", "C"):
         raise ValueError(f"solve_triangular: Invalid 'trans' value {trans!r}; it must be 0, 1, 2, "
                          "'N', 'T' or 'C'")
-    a, b = promote_inexact("solve_triangular", a, b)
+    a, b = promoted("solve_triangular", a, b)
     a = lax.matrices("solve_triangular", a, square=True)
     shape = b.shape
     b, vector = _columns("solve_triangular", a, b)
@@ -251,7 +252,7 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
     >>> linalg.lu_factor(jnp.array([[4., 3.], [2., 1.]]))[1]
     Array([0, 1], dtype=int32)
     """
-    (x,) = promote_inexact("lu_factor", a)
+    (x,) = promoted("lu_factor", a)
     factors, pivots, _ = lax.lu(x)
     return factors, pivots
 
@@ -274,7 +275,7 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0, overwrit
 def _lu_solve(factors: Any, pivots: Any, b: Any, trans: int) -> Any:
     if trans not in (0, 1, 2):
         raise ValueError(f"lu_solve: 'trans' value must be 0, 1, or 2, got {trans}")
-    factors, b = promote_inexact("lu_solve", factors, b)
+    factors, b = promoted("lu_solve", factors, b)
     factors = lax.matrices("lu_solve", factors, square=True)
     b, vector = _columns("lu_solve", factors, b)
     _rows_fit("lu_solve", factors, b)
@@ -306,7 +307,7 @@ def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_f
     Array([[ 4. ,  3. ],
            [ 0. , -0.5]], dtype=float32)
     """
-    (x,) = promote_inexact("lu", a)
+    (x,) = promoted("lu", a)
     factors, _, order = lax.lu(x)
     m, n = x.shape[-2:]
     k = min(m, n)
@@ -345,7 +346,7 @@ def qr(a: ArrayLike, overwrite_a: bool = False, lwork: int | None = None, mode: 
     if mode not in ("full", "economic", "r"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}': it must be 'full', "
                          "'economic' or 'r'")
-    (x,) = promote_inexact("qr", a)
+    (x,) = promoted("qr", a)
     x, order = lax.matrices("qr", x), ()
     if pivoting:
         order = (pivots(x),)
@@ -384,7 +385,7 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True,
     """
     if lapack_driver not in ("gesdd", "gesvd"):
         raise ValueError(f"svd: lapack_driver must be 'gesdd' or 'gesvd', got {lapack_driver!r}")
-    made = jnp.linalg.svd(a, full_matrices, compute_uv)
+    made = jnp.linalg.svd(*promoted("svd", a), full_matrices, compute_uv)
     return (made[0], made[1], made[2]) if isinstance(made, tuple) else made
 
 
@@ -430,7 +431,7 @@ def eigh(a: ArrayLike, b: None = None, lower: bool = True, eigvals_only: bool = 
     if eigvals is not None:
         raise NotImplementedError("eigh: eigvals is not supported; leave it out and take a slice "
                                   "of the result")
-    (x,) = promote_inexact("eigh", a)
+    (x,) = promoted("eigh", a)
     vectors, values = lax.eigh(x, lower=lower)
     return values if eigvals_only else (values, vectors)
 
@@ -462,7 +463,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     Array([[1., 1.],
            [0., 1.]], dtype=float32)
     """
-    (x,) = promote_inexact("expm", A)
+    (x,) = promoted("expm", A)
     x = lax.matrices("expm", x, square=True)
     if not x.value.type.size:
         return x
@@ -529,7 +530,7 @@ def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compu
 
 @eager(static=("enlarge", "compute_expm"))
 def _expm_frechet(A: Any, E: Any, enlarge: bool, compute_expm: bool) -> Any:
-    a, e = promote_inexact("expm_frechet", A, E)
+    a, e = promoted("expm_frechet", A, E)
     for x, name in ((a, "A"), (e, "E")):
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
             raise ValueError(f"expm_frechet: expected {name} to be a (batched) square matrix, got "

@@ -28,9 +28,19 @@ from ..transforms.custom_jvp import custom_jvp
 from ..transforms.vmap import vmap
 
 
+def promoted(name: str, *given: Any) -> list[Any]:
+    """The arguments in one inexact dtype. Lists are arrays, for JAX's `scipy.linalg` takes them,
+    unlike its `numpy`."""
+    return promote_inexact(name, *map(_listed, given))
+
+
+def _listed(x: Any) -> Any:
+    return jnp.asarray(x) if isinstance(x, (list, tuple)) else x
+
+
 def _square(name: str, *arrays: Any) -> list[Any]:
     """Square matrices of one inexact dtype."""
-    made = promote_inexact(name, *arrays)
+    made = promoted(name, *arrays)
     for x in made:
         lax.matrices(name, x, square=True)
     return made
@@ -105,7 +115,7 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
     Array([[1.+0.j, 0.+0.j],
            [0.+0.j, 1.+0.j]], dtype=complex64)
     """
-    t, z = promote_inexact("rsf2csf", T, Z)
+    t, z = promoted("rsf2csf", T, Z)
     for x, name in ((z, "Z"), (t, "T")):
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
             raise ValueError(f"Input '{name}' must be square, got shape {x.shape}.")
@@ -231,7 +241,7 @@ def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, 
 
 @eager(static=("eigvals_only", "bounds"))
 def _eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool, bounds: Any) -> Any:
-    (d,), (e,) = promote_inexact("eigh_tridiagonal", d), promote_inexact("eigh_tridiagonal", e)
+    (d,), (e,) = promoted("eigh_tridiagonal", d), promoted("eigh_tridiagonal", e)
     if d.dtype != e.dtype:
         raise TypeError(f"eigh_tridiagonal: diagonal and off-diagonal values must have the same "
                         f"dtype, got {d.dtype} and {e.dtype}")
@@ -284,7 +294,7 @@ def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "
 
 @eager(static=("method",))
 def _solve_sylvester(A: Any, B: Any, C: Any, tol: Any, method: str) -> Any:
-    a, b, c = promote_inexact("solve_sylvester", A, B, C)
+    a, b, c = promoted("solve_sylvester", A, B, C)
     if (min(a.ndim, b.ndim, c.ndim) < 2 or a.shape[-1] != a.shape[-2]
             or b.shape[-1] != b.shape[-2] or c.shape[-2:] != (a.shape[-1], b.shape[-1])):
         raise ValueError(f"Incompatible shapes for Sylvester equation: A: {a.shape}, B: {b.shape}, "
@@ -395,7 +405,7 @@ def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True
     Array([[2.718+0.j, 0.   +0.j],
            [0.   +0.j, 7.389+0.j]], dtype=complex64)
     """
-    x = jnp.asarray(array_like("funm", A))
+    x = jnp.asarray(array_like("funm", _listed(A)))
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         x = x.astype(float)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
@@ -446,7 +456,7 @@ def polar(a: ArrayLike, side: str = "right", *, method: str = "qdwh", eps: float
     if method not in ("qdwh", "svd"):
         raise ValueError(f"polar: unknown polar decomposition method {method!r}; it must be 'qdwh' "
                          "or 'svd'")
-    (x,) = promote_inexact("polar", a)
+    (x,) = promoted("polar", a)
     x = lax.matrices("polar", x)
     if method == "svd":
         only("polar", None, "method='svd' has no iteration", eps=eps, max_iterations=max_iterations)
@@ -487,7 +497,7 @@ def qr_multiply(a: ArrayLike, c: ArrayLike, mode: str = "right", pivoting: bool 
     """
     if mode not in ("right", "left"):
         raise ValueError(f"qr_multiply: mode must be 'right' or 'left', got {mode!r}")
-    x, c = promote_inexact("qr_multiply", a, c)
+    x, c = promoted("qr_multiply", a, c)
     lax.matrices("qr_multiply", x)
     order = pivots(x) if pivoting else None
     q, r = lax.qr(x if order is None else permuted(x, order), full_matrices=False)

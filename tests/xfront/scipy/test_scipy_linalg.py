@@ -171,3 +171,14 @@ def test_dtypes_of_permutations_and_of_filled_corners() -> None:
 def test_numbers_are_no_right_sides(solve: Any) -> None:
     with pytest.raises(ValueError, match="b must have 4 rows"):
         solve()
+
+
+@pytest.mark.parametrize("f", [
+    linalg.cholesky, linalg.lu, linalg.lu_factor, linalg.qr, linalg.svd, linalg.eigh, linalg.polar,
+    lambda a: linalg.solve_triangular(a, [1.0, 2.0]), lambda a: linalg.cho_solve((a, True), [1, 2]),
+    lambda a: linalg.funm(a, jnp.exp), lambda a: linalg.solve_sylvester(a, a, a)])
+def test_lists_are_arrays(f) -> None:
+    matrix = [[4.0, 1.0], [1.0, 3.0]]
+    for made, wanted in zip(xfront.tree.leaves(f(matrix)),
+                              xfront.tree.leaves(f(jnp.array(matrix))), strict=True):
+        np.testing.assert_array_equal(made, wanted)
