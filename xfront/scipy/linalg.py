@@ -385,7 +385,8 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True,
     """
     if lapack_driver not in ("gesdd", "gesvd"):
         raise ValueError(f"svd: lapack_driver must be 'gesdd' or 'gesvd', got {lapack_driver!r}")
-    made = jnp.linalg.svd(*promoted("svd", a), full_matrices, compute_uv)
+    (x,) = promoted("svd", a)
+    made = jnp.linalg.svd(x, full_matrices, compute_uv)
     return (made[0], made[1], made[2]) if isinstance(made, tuple) else made
 
 

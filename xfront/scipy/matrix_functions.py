@@ -24,11 +24,12 @@ from ..lax.matrix_functions import qdwh
 from ..lax.shape import stop_gradient
 from ..numpy.contractions import exact_matmul
 from ..tracebacks import front_door
+from ..tracing.tracer import Tracer
 from ..transforms.custom_jvp import custom_jvp
 from ..transforms.vmap import vmap
 
 
-def promoted(name: str, *given: Any) -> list[Any]:
+def promoted(name: str, *given: Any) -> list[Tracer]:
     """The arguments in one inexact dtype. Lists are arrays, for JAX's `scipy.linalg` takes them,
     unlike its `numpy`."""
     return promote_inexact(name, *map(_listed, given))
