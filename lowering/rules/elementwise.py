@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
+
 from lowering.context import RuleContext, rule, table
 from lowering.rules.compare import compare
 from lowering.rules.complexes import of_complex, size
@@ -19,7 +21,7 @@ from xfront_ir.types import TensorType
 table({
     ops.add: "stablehlo.add", ops.sub: "stablehlo.subtract", ops.mul: "stablehlo.multiply",
     ops.div: "stablehlo.divide", ops.rem: "stablehlo.remainder", ops.neg: "stablehlo.negate",
-    ops.pow: "stablehlo.power", ops.rsqrt: "stablehlo.rsqrt", ops.cbrt: "stablehlo.cbrt",
+    ops.pow: "stablehlo.power", ops.rsqrt: "stablehlo.rsqrt",
     ops.logistic: "stablehlo.logistic", ops.floor: "stablehlo.floor", ops.ceil: "stablehlo.ceil",
     ops.is_finite: "stablehlo.is_finite", ops.atan2: "stablehlo.atan2",
     ops.real: "stablehlo.real", ops.imag: "stablehlo.imag",
@@ -43,6 +45,20 @@ for _definition, _of_floats in {
         ops.tanh: "stablehlo.tanh", ops.asin: "chlo.asin", ops.acos: "chlo.acos",
         ops.atan: "chlo.atan", ops.asinh: "chlo.asinh", ops.acosh: "chlo.acosh"}.items():
     _of_both(_definition, _of_floats)
+
+
+@rule(ops.cbrt)
+def _cbrt(ctx: RuleContext, op: Op, x: Any) -> Any:
+    """The C library's function that runs on CPU needs the subnormal numbers that XLA has turned
+    off: of one it gives another number, which may be of the other sign. These stay as they are."""
+    type = op.results[0].type
+    plain = ctx.create("stablehlo.cbrt", [x], [type])
+    if ctx.platform != "cpu" or type.dtype is dtypes.f16:
+        return plain                             # each f16 is a normal f32
+    writer = Writer(ctx)
+    t = writer.term(type, x)
+    least = float(ml_dtypes.finfo(type.dtype.numpy).smallest_normal)
+    return writer.mlir(where(abs(t) < least, t, writer.term(type, plain)))
 
 
 @rule(ops.log1p)

@@ -300,3 +300,12 @@ def test_numbers_wrap_into_narrow_integers_traced_as_untraced(dtype, number):
         np.testing.assert_array_equal(untraced, expected)
     with pytest.raises(OverflowError):
         xfront.jit(lambda x: x + 2 ** 40)(x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_cube_roots_of_subnormal_numbers_are_nearly_zero(dtype) -> None:
+    """The C library's function gave numbers of the other sign."""
+    x = jnp.array([1e-39, -1e-39, 0.0, -0.0], dtype)
+    for made in (jnp.cbrt(x), xfront.jit(jnp.cbrt)(x), jnp.cbrt(jnp.tile(x, 2048))[:4]):
+        np.testing.assert_array_equal(np.signbit(made), [False, True, False, True])
+        assert np.all(np.abs(np.asarray(made, np.float64)) < 1e-38)
