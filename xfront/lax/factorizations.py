@@ -393,15 +393,16 @@ def triangular_solve(a: ArrayLike, b: ArrayLike, *, left_side: bool = False, low
     """
     a, b = same_dtype("triangular_solve", a, b)
     matrices("triangular_solve", a, square=True)
-    given = shape = b.shape
-    vector = len(given) == a.ndim - 1
+    shape = b.shape
+    vector = b.ndim == a.ndim - 1
     if vector:
-        shape = (*given, 1) if left_side else (*given[:-1], 1, given[-1])
+        shape = (*b.shape, 1) if left_side else (*b.shape[:-1], 1, b.shape[-1])
     if len(shape) != a.ndim or shape[:-2] != a.shape[:-2] or (
             shape[-2 if left_side else -1] != a.shape[-1]):
-        raise MatrixShapeError(f"triangular_solve: b must have a's leading axes and "
-                               f"{a.shape[-1]} {'rows' if left_side else 'columns'}, got a with "
-                               f"shape {a.shape} and b with shape {given}")
+        raise MatrixShapeError(f"triangular_solve with left_side={bool(left_side)}: b must have "
+                               f"a's leading axes and {a.shape[-1]} "
+                               f"{'rows' if left_side else 'columns'}, got a {a.value.type} and "
+                               f"b {b.value.type}")
     if vector:
         b = emit(ops.reshape, b, shape=shape)
     conjugated = conjugate_a and a.value.type.dtype.is_complex

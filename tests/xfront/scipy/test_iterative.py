@@ -118,7 +118,7 @@ def test_integers_numbers_and_nothing() -> None:
     (TypeError, "x0 is complex", (ANY, B), {"x0": B + 1j}),
     (TypeError, "M: linear operator", (ANY, B), {"M": "a"}),
     (TypeError, "maxiter", (ANY, B), {"maxiter": 1.5}),
-    (TypeError, "matvec", (lambda x: x[:2], B), {}), (TypeError, "matvec", (lambda x: [x], B), {}),
+    (ValueError, "matvec", (lambda x: x[:2], B), {}), (TypeError, "matvec", (lambda x: [x], B), {}),
 ])
 def test_refuses(solve: Any, kind: type, match: str, args: tuple, options: dict) -> None:
     with pytest.raises(kind, match=match):
