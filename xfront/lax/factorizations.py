@@ -399,8 +399,8 @@ def triangular_solve(a: ArrayLike, b: ArrayLike, *, left_side: bool = False, low
         shape = (*b.shape, 1) if left_side else (*b.shape[:-1], 1, b.shape[-1])
     if len(shape) != a.ndim or shape[:-2] != a.shape[:-2] or (
             shape[-2 if left_side else -1] != a.shape[-1]):
-        raise MatrixShapeError(f"triangular_solve with left_side={bool(left_side)}: b must have "
-                               f"a's leading axes and {a.shape[-1]} "
+        raise MatrixShapeError(f"triangular_solve with left_side={bool(left_side)}: the shape of "
+                               f"b must have a's leading axes and {a.shape[-1]} "
                                f"{'rows' if left_side else 'columns'}, got a {a.value.type} and "
                                f"b {b.value.type}")
     if vector:
