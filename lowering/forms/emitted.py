@@ -100,6 +100,11 @@ def _in_doubles(op: Op) -> Count:
     return (MANY if op.results[0].type.dtype is dtypes.f64 else 1), 1
 
 
+def _of_cube_root(op: Op) -> Count:
+    """XLA's op; on CPU also the choice of the operand, which is read three times."""
+    return (1, 1) if op.results[0].type.dtype is dtypes.f16 else (5, 3)
+
+
 def _of_upper_half(op: Op) -> Count:
     return (MANY if op.results[0].type.dtype.bits == 64 else 6), 1
 
@@ -146,5 +151,5 @@ _COUNTS: dict[object, Count | Callable[[Op], Count]] = {
     ops.lu: (2, 0), ops.rng_bit_generator: (3, 1), ops.select_and_scatter_add: (2, 1),
     convert: _of_convert, ops.integer_pow: _of_power, ops.exp2: (2, 1), ops.conj: (4, 2),
     ops.log1p: _in_doubles, ops.atanh: _in_doubles, ops.mulhi: _of_upper_half,
-    ops.sign: _of_sign, ops.square: _of_square, ops.select: _of_choice, ops.select_n: _of_choice,
-    ops.gather: _of_gather}
+    ops.cbrt: _of_cube_root, ops.sign: _of_sign, ops.square: _of_square, ops.select: _of_choice,
+    ops.select_n: _of_choice, ops.gather: _of_gather}
