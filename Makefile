@@ -4,7 +4,8 @@
 #   make test     the whole suite
 #   make plain    the tests of numpy, lax, nn and random, and the examples, without forms for the CPU
 #   make check    ruff, pyright and the quick tests, of each two cases: what to run before a commit
-#   make generated  more random programs than in `make test`, others every day; PROGRAMS=2000
+#   make generated  more random programs than in `make test`, others every day (PROGRAMS=2000), and
+#                 each call of a function everywhere, with templates and without
 #   make sharded  a thousand random programs of parts on eight virtual devices, others every day
 #   make numeric  every function over dtypes, shapes and ways of calling against NumPy and SciPy,
 #                 errors of special functions in ulps, second derivatives at special points,
@@ -44,7 +45,8 @@ test: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 generated: $(DEV)
-	XFRONT_GENERATED=$(PROGRAMS) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/generated
+	XFRONT_GENERATED=$(PROGRAMS) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/generated \
+	  tests/xfront/tracing/test_templates.py
 
 sharded: $(DEV)
 	$(BIN)/python -m tests.xfront.sharding.mapped_programs 1000 $(WORKERS)
