@@ -10,6 +10,7 @@ from xfront_ir.dtypes import DType
 from . import numpy as jnp
 from .arrays.annotations import Array, ArrayLike, ModeLike, ShardingLike
 from .arrays.arguments import at_home
+from .arrays.dispatch import tellable
 from .arrays.operands import array_like, index_of, ir_dtype
 from .numpy.indexed_updates import At, _mode
 from .on_demand import shown as _shown
@@ -119,7 +120,6 @@ def _greatest(dtype: DType) -> Any:
 def _segment(name: str, how: str, empty: Any, data: Any, segment_ids: Any, num_segments: Any,
              indices_are_sorted: bool, unique_indices: bool, bucket_size: int | None, mode: Any,
              out_sharding: ShardingLike) -> Any:
-    at_home(name, out_sharding)
     data = jnp.asarray(array_like(name, data))
     ids = jnp.asarray(array_like(name, segment_ids, "segment_ids"))
     kind = ir_dtype(data)[0].kind
@@ -137,12 +137,19 @@ def _segment(name: str, how: str, empty: Any, data: Any, segment_ids: Any, num_s
     flags = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices,
              "mode": "drop" if mode in (None, "fill", "fill_or_drop") else mode,
              "wrap_negative_indices": False}
+    size = None if bucket_size is None else index_of(bucket_size, f"{name}: bucket_size")
+    of_segments = _of_segments if out_sharding is None else tellable(name)(_of_segments)
+    return of_segments(name, how, empty, data, ids, n, size, flags, out_sharding=out_sharding)
+
+
+def _of_segments(name: str, how: str, empty: Any, data: Any, ids: Any, n: int, size: int | None,
+                 flags: dict[str, Any], out_sharding: ShardingLike = None) -> Any:
+    at_home(name, out_sharding)
     shape = (n, *data.shape[1:])
     if not n:
         return jnp.zeros(shape, data.dtype)
-    if bucket_size is None:
+    if size is None:
         return getattr(At(jnp.full(shape, empty, data.dtype))[ids], how)(data, **flags)
-    size = index_of(bucket_size, f"{name}: bucket_size")
     if size < 1 or ids.ndim != 1:
         raise ValueError(f"{name}: bucket_size must be at least 1 and segment_ids must have one "
                          f"axis, got {size} and shape {ids.shape}")

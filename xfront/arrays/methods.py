@@ -356,13 +356,6 @@ def _devices(x: ArrayImpl) -> set:
     return set(x._sharding.device_set)
 
 
-def _to_device(x: ArrayImpl, device: Any, *, stream: Any = None) -> ArrayImpl:
-    """The array on a device or with a sharding, committed there."""
-    if stream is not None:
-        raise NotImplementedError("to_device: stream is not supported; leave it out")
-    return binding.put_explicitly(x, device)
-
-
 def _copy_to_host_async(x: ArrayImpl) -> None:
     """Start to copy the value to the host, so that a later read finds it there."""
     if x.is_deleted():
@@ -512,7 +505,6 @@ SURFACE: dict[str, Any] = {
     ),
     "global_shards": property(lambda x: _shards(x, True), doc="The parts on all devices."),
     "addressable_data": _addressable_data,
-    "to_device": _to_device,
     "copy_to_host_async": _copy_to_host_async,
     "delete": _delete_unless_exported,
     "device_buffer": _gone("device_buffer", "x.addressable_data(0) is the part on a device"),

@@ -22,7 +22,6 @@ from ..tracebacks import shorten
 from ..tracing import tracer
 from ..tracing.tracer import Tracer
 from . import methods
-from .arguments import at_home
 from .dispatch import Front
 from .keys import KeyArray
 from .operands import SCALARS, is_array_like
@@ -234,8 +233,16 @@ def _transpose(self: Any, *args: Any) -> Any:
 
 def _flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """The elements along one axis."""
-    at_home("flatten", out_sharding)
-    return jnp.ravel(self, order=order)  # type: ignore[attr-defined]
+    return jnp.ravel(self, order=order, out_sharding=out_sharding)  # type: ignore[attr-defined]
+
+
+def _to_device(self: Any, device: Any, *, stream: None = None) -> Any:
+    """The array on a device or with a sharding, committed there."""
+    if stream is not None:
+        raise NotImplementedError("to_device: stream is not supported; leave it out")
+    from ..devices import device_put  # late: it builds on arrays
+
+    return device_put(self, device)
 
 
 def _copy(self: Any) -> Any:
@@ -294,6 +301,7 @@ def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
 
 SHAPE_MEMBERS: dict[str, Any] = {
     "reshape": _reshape, "transpose": _transpose, "flatten": _flatten, "copy": _copy,
+    "to_device": _to_device,
     "ravel": _method("ravel"), "squeeze": _method("squeeze"), "swapaxes": _method("swapaxes"),
     "take": _method("take"), "repeat": _method("repeat"), "diagonal": _method("diagonal"),
     "T": property(_transposed, doc="The array with its axes reversed."),

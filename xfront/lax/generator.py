@@ -12,7 +12,7 @@ from xfront_ir.ops.random import UNIFORM_DTYPES
 
 from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
 from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
+from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import array_like, operand, shape_of
 from ..dtypes import requested_dtype
 from ..tracing.trace import concretely, emit, state
@@ -61,7 +61,6 @@ def rng_bit_generator(key: ArrayLike, shape: ShapeLike, dtype: DTypeLike = np.ui
     >>> lax.rng_bit_generator(jnp.zeros(4, "uint32"), (2,))[1].dtype
     dtype('uint32')
     """
-    at_home("rng_bit_generator", out_sharding)
     try:
         chosen = _NAMES.get(RandomAlgorithm(algorithm))
     except ValueError:
@@ -74,7 +73,14 @@ def rng_bit_generator(key: ArrayLike, shape: ShapeLike, dtype: DTypeLike = np.ui
     if found.name not in _UNSIGNED:
         raise TypeError(f"rng_bit_generator: unsupported dtype {found.name}; dtype must be one of "
                         f"{', '.join(_UNSIGNED)}")
-    return _bits(key, tuple(shape_of(shape)), found.name, chosen)
+    state, bits = _bits(key, tuple(shape_of(shape)), found.name, chosen)
+    return state, _laid(bits, out_sharding)
+
+
+@tellable("rng_bit_generator")
+def _laid(bits: Any, out_sharding: ShardingLike) -> Any:
+    at_home("rng_bit_generator", out_sharding)
+    return bits
 
 
 @eager(static=("shape", "dtype", "algorithm"))

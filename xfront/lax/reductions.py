@@ -19,7 +19,7 @@ from xfront_ir.dtypes import DType, from_numpy, greatest, has_infinity, least
 
 from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShardingLike
 from ..arrays.arguments import at_home, only
-from ..arrays.dispatch import eager
+from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import SCALARS
 from ..arrays.operands import operand as tracer
 from ..docstrings import with_example
@@ -82,6 +82,7 @@ reduce_xor = _reducer("reduce_xor", ops.reduce_xor, "Bits of an odd number, over
                       "[6, 3], (0,) -> 5 int32")
 
 
+@tellable("reduce")
 def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any],
            dimensions: Sequence[int], out_sharding: ShardingLike = None) -> Any:
     """A tree of arrays reduced over axes by any associative function.

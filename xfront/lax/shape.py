@@ -19,7 +19,7 @@ from ..arrays import binding
 from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike, SupportsShape
 from ..arrays.arguments import at_home
 from ..arrays.commitment import beside
-from ..arrays.dispatch import eager
+from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import (
     array_like,
     broadcast_to,
@@ -581,6 +581,7 @@ def zeros_like_array(x: ArrayLike) -> Array:
     return full_like(x, 0)
 
 
+@tellable("empty")
 def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike = None) -> Array:
     """An array whose elements are not to be read; they are zeros.
 

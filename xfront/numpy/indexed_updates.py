@@ -11,7 +11,7 @@ from xfront_ir.dtypes import DType
 
 from ..arrays.annotations import ShardingLike
 from ..arrays.arguments import at_home
-from ..arrays.dispatch import Front, deepest, record_by
+from ..arrays.dispatch import Front, deepest, record_by, tellable
 from ..arrays.operands import (
     array_like,
     broadcast_to,
@@ -325,6 +325,7 @@ class AtIndex:
     max = _update("max", "The greater of elements and values.")
 
     @front_door
+    @tellable("at[].apply")
     def apply(self, func: Callable[[Any], Any], *, indices_are_sorted: bool = False,
               unique_indices: bool = False, mode: str | None = None,
               out_sharding: ShardingLike = None,

@@ -13,7 +13,6 @@ import numpy as np
 from xfront_ir import ops
 
 from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike, PrecisionLike, ShardingLike
-from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     convert,
@@ -314,9 +313,9 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *,
     Array([[3., 3.],
            [3., 3.]], dtype=float32)
     """
-    at_home("tensordot", out_sharding)
     return contractions.tensordot(x1, x2, axes, precision=precision,
-                                  preferred_element_type=preferred_element_type)
+                                  preferred_element_type=preferred_element_type,
+                                  out_sharding=out_sharding)
 
 
 vecdot = contractions.vecdot

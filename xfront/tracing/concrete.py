@@ -272,5 +272,20 @@ class Answers:
         return np.asarray(number(self, "numpy.asarray()"), dtype=dtype)
 
 
+def _on_devices(name: str) -> Any:
+    """What only an array on a device has, for a tracer: an error."""
+    def read(self: Any, *_: Any, **__: Any) -> Any:
+        raise ConcretizationTypeError(self, f"x.{name} is of an array on a device: ask "
+                                            "outside of the traced function")
+
+    read.__name__ = name
+    return front_door(read)
+
+
 install({name: member for name, member in vars(Answers).items()
          if callable(member) and name not in ("__dict__", "__weakref__")})
+install({name: _on_devices(name) for name in (
+    "__dlpack__", "addressable_data", "delete", "devices", "on_device_size_in_bytes", "tobytes",
+    "unsafe_buffer_pointer")})
+install({name: property(_on_devices(name)) for name in (
+    "addressable_shards", "global_shards", "is_fully_addressable", "is_fully_replicated")})

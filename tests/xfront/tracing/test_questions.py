@@ -61,6 +61,24 @@ def test_where_values_are_hidden(what, how):
         HIDDEN[how](asking(what, []))
 
 
+@pytest.mark.parametrize("ask", [
+    lambda x: x.devices(), lambda x: x.addressable_data(0), lambda x: x.tobytes(), np.from_dlpack,
+    lambda x: x.delete(), lambda x: x.on_device_size_in_bytes(), lambda x: x.addressable_shards,
+    lambda x: x.unsafe_buffer_pointer(), lambda x: x.global_shards,
+    lambda x: x.is_fully_addressable, lambda x: x.is_fully_replicated])
+def test_what_only_arrays_on_devices_have(ask):
+    for how in (jax.jit, jax.grad):
+        with pytest.raises(errors.ConcretizationTypeError, match="outside of the traced function"):
+            how(lambda x: (ask(x), x)[1])(2.0)
+
+
+def test_a_traced_array_goes_to_a_device():
+    device = jax.devices()[0]
+    assert jax.jit(lambda x: x.to_device(device) + 1)(2.0) == 3.0
+    assert jax.grad(lambda x: x.to_device(device) ** 2)(2.0) == 4.0
+    assert jnp.ones(3).to_device(device).committed
+
+
 def test_values_that_no_tangent_reaches_are_given():
     found = []
 

@@ -28,10 +28,14 @@ def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> ArrayIm
         the memory is.
       copy: whether the memory is copied; None copies memory that is not aligned, and False raises
         where a copy is needed.
+    Raises: ValueError for a sharding over several devices, and where `copy` cannot be False.
     """
     committed = device is not None
     wanted = sharding_of(device) if committed else default_sharding()
-    device = wanted._device
+    if len(wanted.device_set) > 1:
+        raise ValueError(f"from_dlpack makes an array on one device, got device={device!r} of "
+                         f"{len(wanted.device_set)} devices; divide it with xfront.device_put")
+    [device] = wanted.device_set
     sharding = single_device_sharding(device)
     newer = hasattr(cpp, "dlpack_version")
     capsule = x.__dlpack__(max_version=cpp.dlpack_version) if newer else x.__dlpack__()
