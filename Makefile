@@ -53,7 +53,8 @@ sharded: $(DEV)
 
 numeric: $(DEV)
 	XFRONT_GENERATED=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/numeric
-	$(BIN)/python -m pytest -n $(WORKERS) -q tests/xfront/random/test_distributions.py -k many
+	XFRONT_GENERATED=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/xfront/random/test_distributions.py -k many
+	XFRONT_GENERATED=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/xfront/test_settings.py -k debug_nans
 	XFRONT_GENERATED=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/gradients/test_second_derivatives.py
 	$(BIN)/python -m tests.accuracy
 

@@ -7,7 +7,9 @@ works under the defaults works under each setting; a function without a row fail
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
+import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -350,8 +352,10 @@ def test_a_program_that_runs_by_units_is_looked_at_as_a_whole() -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("package", [*calls.TABLES, "indexing"])
 def test_debug_nans_raises_nowhere_else_than_where_a_result_has_one(package: str) -> None:
+    """Of three rows one in every run of the tests, all where `XFRONT_GENERATED` is set."""
     rows = numpy_rows.INDEXING if package == "indexing" else calls.TABLES[package]
-    for text in calls.texts(rows):
+    one_of = 1 if "XFRONT_GENERATED" in os.environ else 3
+    for text in itertools.islice(calls.texts(rows), None, None, one_of):
         call = calls.value(text)
         operands = [jnp.asarray(x) for x in call.operands]
         found = [np.asarray(x) for x in jax.tree.leaves(call.run(*operands))
