@@ -17,6 +17,7 @@ from xfront_ir.types import TensorType, tensor
 from .. import dtypes
 from ..dtypes import KeyDType
 from . import binding
+from .methods import Shard, shard
 
 
 def key_dtype(ir: DType) -> KeyDType:
@@ -142,6 +143,33 @@ class KeyArray(binding.Array):  # type: ignore[misc]
     def is_fully_replicated(self) -> bool:
         """Whether each device holds all words."""
         return self._base.is_fully_replicated
+
+    @property
+    def addressable_shards(self) -> list[Shard]:
+        """The parts on devices of this process."""
+        return self._shards(self._base.addressable_shards)
+
+    @property
+    def global_shards(self) -> list[Shard]:
+        """The parts on all devices."""
+        return self._shards(self._base.global_shards)
+
+    def addressable_data(self, index: int) -> KeyArray:
+        """The part on the device number `index` among those of this process."""
+        return KeyArray(self._ir, self._base.addressable_data(index))
+
+    def _shards(self, of_words: list[Shard]) -> list[Shard]:
+        return [shard(part.device, part.index[:self.ndim], part.replica_id,
+                      None if part.data is None else KeyArray(self._ir, part.data))
+                for part in of_words]
+
+    def on_device_size_in_bytes(self) -> int:
+        """Bytes of the words on devices."""
+        return self._base.on_device_size_in_bytes()
+
+    def unsafe_buffer_pointer(self) -> int:
+        """The address of the words. Raises: JaxRuntimeError on several devices."""
+        return self._base.unsafe_buffer_pointer()
 
     def copy_to_host_async(self) -> None:
         """Start to copy the words to the host."""

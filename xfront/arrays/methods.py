@@ -317,11 +317,16 @@ def _shards(x: ArrayImpl, everywhere: bool) -> list[Shard]:
     shards = []
     for device, (index, replica) in _parts(sharding, shape).items():
         if everywhere or device in data:
-            shard = object.__new__(Shard)
-            shard.device, shard._data = device, data.get(device)
-            shard.index, shard.replica_id = index, replica
-            shards.append(shard)
+            shards.append(shard(device, index, replica, data.get(device)))
     return shards
+
+
+def shard(device: Any, index: tuple[slice, ...], replica: int, data: Any) -> Shard:
+    """A Shard of these parts."""
+    made = object.__new__(Shard)
+    made.device, made._data = device, data
+    made.index, made.replica_id = index, replica
+    return made
 
 
 def _parts(sharding: Any, shape: tuple[int, ...]) -> dict[Any, tuple[tuple[slice, ...], int]]:

@@ -181,6 +181,14 @@ def check_keys_lie_on_several_devices() -> None:
     draw = xfront.vmap(lambda k: xfront.random.normal(k, (3,)))
     expect(xfront.jit(draw)(lain), P("x"), draw(keys))
     expect(draw(lain), P("x"), draw(keys))
+    shards = lain.addressable_shards
+    assert [s.index for s in shards[::2]] == [(slice(2 * k, 2 * k + 2),) for k in range(4)]
+    for shard, words in zip(shards, lain.global_shards, strict=True):
+        assert shard.data.dtype == keys.dtype and shard.device == words.device
+        assert jnp.array_equal(xfront.random.key_data(shard.data),
+                               xfront.random.key_data(keys[shard.index]))
+    assert lain.addressable_data(2).shape == (2,)
+    assert lain.on_device_size_in_bytes() == 8 * 16 == 2 * keys.on_device_size_in_bytes()
 
 
 # --- jit ----------------------------------------------------------------------------------
