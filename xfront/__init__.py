@@ -105,7 +105,7 @@ if TYPE_CHECKING:
         tree,
         typing,
     )
-    from .arrays.methods import Shard
+    from .arrays.shards import Shard
     from .callbacks import pure_callback
     from .dropin.finder import install_as_jax
     from .fencing import fence
@@ -179,7 +179,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _FAMILIES = {
-    "arrays.methods": "Shard",
+    "arrays.shards": "Shard",
     "callbacks": "pure_callback",
     "dropin.finder": "install_as_jax",
     "fencing": "fence",

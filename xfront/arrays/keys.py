@@ -17,7 +17,7 @@ from xfront_ir.types import TensorType, tensor
 from .. import dtypes
 from ..dtypes import KeyDType
 from . import binding
-from .methods import Shard, shard
+from .shards import Shard, shard
 
 
 def key_dtype(ir: DType) -> KeyDType:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,6 +21,7 @@ from .binding import ArrayImpl, deleted_error, device_arrays, put, to_numpy
 from .formats import format_of
 from .promotion import dtype_kind
 from .rows import rows
+from .shards import shards_of
 
 # ---- the text of an array
 
@@ -268,79 +269,6 @@ def _deepcopy(x: ArrayImpl, memo: dict | None) -> ArrayImpl:
 # ---- the placement of an array
 
 
-class Shard:
-    """The part of an array on one device: `device`, `index` (slices of the global array),
-    `replica_id`, and `data`, an array on that device or None where another process drives it.
-
-    Args:
-      device: one of those of `sharding`.
-      sharding: how an array of shape `global_shape` is divided.
-      data: the part, where it is at hand.
-    Raises: ValueError where the device is none of them; IndivisibleError where a dimension does not
-      divide.
-
-    >>> shard, = jnp.array([1., 2.]).addressable_shards
-    >>> shard.index, shard.data
-    ((slice(None, None, None),), Array([1., 2.], dtype=float32))
-    """
-
-    __slots__ = ("_data", "device", "index", "replica_id")
-
-    index: tuple[slice, ...]
-    replica_id: int
-
-    def __init__(self, device: Any, sharding: Any, global_shape: Sequence[int],
-                 data: ArrayImpl | None = None) -> None:
-        parts = _parts(sharding, tuple(global_shape))
-        if device not in parts:
-            raise ValueError(f"Shard: {device!r} is none of the devices of {sharding}")
-        self.device, self._data = device, data
-        self.index, self.replica_id = parts[device]
-
-    @property
-    def data(self) -> ArrayImpl | None:
-        """The part as an array on its device."""
-        return self._data
-
-    def __repr__(self) -> str:
-        data = "" if self._data is None else f", data={self._data}"
-        return (
-            f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}{data})"
-        )
-
-
-def _shards(x: ArrayImpl, everywhere: bool) -> list[Shard]:
-    if x.is_deleted():
-        raise deleted_error(x)
-    sharding, shape = x._sharding, x.aval.shape
-    data = {part._sharding._device: part for part in device_arrays(x)}
-    shards = []
-    for device, (index, replica) in _parts(sharding, shape).items():
-        if everywhere or device in data:
-            shards.append(shard(device, index, replica, data.get(device)))
-    return shards
-
-
-def shard(device: Any, index: tuple[slice, ...], replica: int, data: Any) -> Shard:
-    """A Shard of these parts."""
-    made = object.__new__(Shard)
-    made.device, made._data = device, data
-    made.index, made.replica_id = index, replica
-    return made
-
-
-def _parts(sharding: Any, shape: tuple[int, ...]) -> dict[Any, tuple[tuple[slice, ...], int]]:
-    """For each device the slices of its part, and how many devices before it have the same."""
-    if binding.holds_terms(sharding):
-        sharding, _ = sharding._first_terms()
-    seen: dict[str, int] = {}
-    parts = {}
-    for device, index in sharding.devices_indices_map(shape).items():
-        parts[device] = index, seen.get(str(index), 0)
-        seen[str(index)] = parts[device][1] + 1
-    return parts
-
-
 def _addressable_data(x: ArrayImpl, index: int) -> ArrayImpl:
     """The part of the array on the device number `index` among those of this process."""
     if x.is_deleted():
@@ -506,9 +434,9 @@ SURFACE: dict[str, Any] = {
         _aval("_sharding.is_fully_replicated"), doc="Whether every device holds the whole value."
     ),
     "addressable_shards": property(
-        lambda x: _shards(x, False), doc="The parts on devices of this process."
+        lambda x: shards_of(x, False), doc="The parts on devices of this process."
     ),
-    "global_shards": property(lambda x: _shards(x, True), doc="The parts on all devices."),
+    "global_shards": property(lambda x: shards_of(x, True), doc="The parts on all devices."),
     "addressable_data": _addressable_data,
     "copy_to_host_async": _copy_to_host_async,
     "delete": _delete_unless_exported,

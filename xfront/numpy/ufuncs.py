@@ -48,7 +48,7 @@ class Unary(Protocol):
 
     __name__: str
 
-    def __call__(self, x: ArrayLike, /) -> Array: ...
+    def __call__(self, x: ArrayLike, /, out: None = None, where: None = None) -> Array: ...
 
 
 class Binary(Protocol):
@@ -56,7 +56,8 @@ class Binary(Protocol):
 
     __name__: str
 
-    def __call__(self, x: ArrayLike, y: ArrayLike, /) -> Array: ...
+    def __call__(self, x: ArrayLike, y: ArrayLike, /, out: None = None, where: None = None
+                 ) -> Array: ...
 
 
 def traced(body: Callable[..., Any], *args: Any) -> Any:
@@ -77,6 +78,13 @@ def traced(body: Callable[..., Any], *args: Any) -> Any:
         state.current = before
 
 
+def _unsupported(name: str, out: Any) -> NotImplementedError:
+    """The error of an argument that NumPy's universal functions take and arrays here do not."""
+    return NotImplementedError(
+        f"{name}: arrays are immutable, so `out` is not supported" if out is not None else
+        f"{name}: `where` is not supported; write jnp.where(mask, jnp.{name}(...), other)")
+
+
 def unary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
           ) -> Callable[[Callable[[Any], Any]], Unary]:
     """Make a body of one operand a public function.
@@ -87,9 +95,11 @@ def unary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
     def decorate(body: Any) -> Any:
         compiled: Any = None
 
-        def public(x: Any, /) -> Any:
+        def public(x: Any, /, out: None = None, where: None = None) -> Any:
             nonlocal compiled
             try:
+                if out is not None or where is not None:
+                    raise _unsupported(public.__name__, out)
                 if type(x) is Tracer:
                     if fast is not None and x.value.type.dtype.kind in kinds:
                         return emit_alike(fast, x)
@@ -122,6 +132,15 @@ def number(y: ArrayLike, dtype: DType) -> Tracer:
     return filled(target, y, tensor((), dtype), False)
 
 
+def _emit_broadcast(definition: OpDef, name: str, x: Tracer, y: Tracer) -> Tracer:
+    """An op of two operands of one dtype and several shapes."""
+    shape = broadcast_shapes(name, (x.value.type.shape, y.value.type.shape))
+    x, y = broadcast_to(x, shape), broadcast_to(y, shape)
+    if x.value.type is y.value.type:
+        return emit_alike(definition, x, y)
+    return emit(definition, x, y)                # they differ in sharding
+
+
 def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
            ) -> Callable[[Callable[[Any, Any], Any]], Binary]:
     """Make a body of two operands a public function; see `unary`."""
@@ -129,9 +148,11 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
         compiled: Any = None
         name = body.__name__.lstrip("_")
 
-        def public(x: Any, y: Any, /) -> Any:
+        def public(x: Any, y: Any, /, out: None = None, where: None = None) -> Any:
             nonlocal compiled
             try:
+                if out is not None or where is not None:
+                    raise _unsupported(name, out)
                 if type(x) is Tracer:
                     if fast is not None:
                         mine = x.value.type
@@ -143,11 +164,7 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
                                     if theirs is mine:
                                         return emit_alike(fast, x, y)
                                     if theirs.dtype is mine.dtype and is_open(x.home):
-                                        shape = broadcast_shapes(name, (mine.shape, theirs.shape))
-                                        x, y = broadcast_to(x, shape), broadcast_to(y, shape)
-                                        if x.value.type is y.value.type:
-                                            return emit_alike(fast, x, y)
-                                        return emit(fast, x, y)      # they differ in sharding
+                                        return _emit_broadcast(fast, name, x, y)
                             elif kind in _ADAPTS.get(type(y), ()) and not x.home.closed:
                                 return emit_alike(fast, x, y)
                     return traced(body, x, y)

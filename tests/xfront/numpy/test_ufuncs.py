@@ -105,9 +105,12 @@ def test_what_they_refuse():
             (lambda: jnp.add.reduceat(X, np.array([0.0])), ValueError, "1-d integers"),
             (lambda: jnp.frompyfunc(3, 1, 1), TypeError, "callable"),
             (lambda: jnp.frompyfunc(abs, 1, 1)(1, 2), TypeError, "takes 1 arguments"),
-            (lambda: jnp.add(1, 2, where=True), TypeError, "where")):
+            (lambda: jnp.add(1, 2, where=True), NotImplementedError, "jnp.where"),
+            (lambda: jnp.negative(X, out=X), NotImplementedError, "`out`"),
+            (lambda: jnp.modf(X, X), NotImplementedError, "`out`")):
         with pytest.raises(error, match=message):
             call()
+    np.testing.assert_array_equal(jnp.add(X, 1, out=None, where=None), X + 1)
     assert jnp.add.reduce(nothing).shape == (3,)
     assert jnp.subtract.accumulate(nothing).shape == (0, 3)
     np.testing.assert_array_equal(
