@@ -530,3 +530,13 @@ def test_a_keyword_only_parameter_with_a_default_is_the_function_s_own():
         assert made(1.0) == wanted and jax.grad(made)(1.0) == 7
         with pytest.raises(TypeError, match="keyword-only arguments, but got k"):
             made(1.0, k=5.0)
+
+
+def test_rules_for_each_argument_of_a_function_with_a_tree_of_results():
+    f = jax.custom_jvp(lambda x, y: {"a": x * y, "b": x})
+    f.defjvps(lambda t, value, x, y: {"a": 10 * t, "b": t},
+              lambda t, value, x, y: {"a": value["b"] * t, "b": 0 * t})
+    made = jax.jit(jax.jacfwd(f, (0, 1)))(2.0, 3.0)
+    assert made == {"a": (10, 2), "b": (1, 0)}
+    f.defjvps(None, None)
+    assert jax.jvp(f, (2.0, 3.0), (1.0, 1.0)) == ({"a": 6, "b": 2}, {"a": 0, "b": 0})
