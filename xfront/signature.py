@@ -10,7 +10,7 @@ from typing import Any
 
 from xfront_ir.types import TensorType
 
-from .structs import shape_struct
+from .structs import filled, shape_struct
 from .tree_util import tree_structure, tree_unflatten
 
 Kind = tuple[TensorType, bool]
@@ -86,7 +86,7 @@ def signature_of(jitted: Any, flat: Any, tree: Any, donated: Sequence[bool]) -> 
     """
     function, options = flat.function, jitted.options
     n = len(function.params) - len(flat.captures)
-    args, kwargs = tree_unflatten(tree, [0] * n)
+    args, kwargs = filled(tree, [v.type for v in function.params[:n]])
     statics = {i % len(args) for i in options.static_argnums if -len(args) <= i < len(args)}
     in_tree = tree_structure((
         tuple([a for i, a in enumerate(args) if i not in statics]),
@@ -96,7 +96,7 @@ def signature_of(jitted: Any, flat: Any, tree: Any, donated: Sequence[bool]) -> 
     return Signature(
         jitted.name, in_tree, list(zip([v.type for v in function.params[:n]],
                                        function.weak_params or (False,) * n, strict=False)),
-        donated, read, jitted.param_names(tree, n), flat.out_tree,
+        donated, read, jitted.param_names((args, kwargs)), flat.out_tree,
         list(zip([v.type for v in function.returns], weaks, strict=True)))
 
 

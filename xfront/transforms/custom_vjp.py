@@ -13,6 +13,7 @@ from xfront_ir.opdef import Request
 
 from ..dtypes import float0
 from ..errors import UnexpectedTracerError
+from ..structs import filled
 from ..tracebacks import front_door
 from ..tracing import concrete
 from ..tracing.perturbed import reaching
@@ -265,7 +266,7 @@ def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:
             continue
         ct_type, _ = kind_of(name, ct)
         if ct_type.shape != t.shape:
-            path = tree_flatten_with_path(tree_unflatten(tree, [0] * len(kinds)))[0][k][0]
+            path = tree_flatten_with_path(filled(tree, [t for t, _ in kinds]))[0][k][0]
             raise ValueError(f"Custom VJP bwd rule for function {name} must produce cotangents of "
                              "the shapes of its arguments: argument "
                              f"{path[0].idx}{keystr(path[1:])} is {t}, but its cotangent is "
@@ -282,7 +283,7 @@ def _cotangents(tree: Any, made: Any) -> list:
     except ValueError:
         leaves, structure = tree_flatten(made, is_leaf=lambda x: x is None)
     spread = broadcast_prefix(tree_unflatten(structure, [*range(len(leaves))]),
-                              tree_unflatten(tree, [0] * tree.num_leaves))
+                              tree_unflatten(tree, [object()] * tree.num_leaves))
     return [leaves[i] for i in spread]
 
 

@@ -28,6 +28,7 @@ from ..sharding.errors import DuplicateSpecError
 from ..sharding.mesh import AbstractMesh, AxisType, Mesh
 from ..sharding.partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
 from ..sharding.regions import Region, follows, inside, manual_axes, regions
+from ..structs import filled
 from ..tracebacks import front_door, front_door_of
 from ..tracing.following import varies
 from ..tracing.programs import bind
@@ -223,7 +224,7 @@ class Mapped:
 
         sets = [varies(x).union(s.axes) for x, s in zip(leaves, ins, strict=True)]
         flat = self.traced(call, kinds, mesh, axes, sets)
-        result = tree_unflatten(flat.out_tree, [0] * len(flat.function.returns))
+        result = filled(flat.out_tree, flat.function.return_types)
         told = self.spread("out_specs", self.out_specs, result)
         outs = [self.fitted("out_specs", spec, v.type, lambda i=i: f"result {i}")
                 for i, (spec, v) in enumerate(zip(told, flat.function.returns, strict=True))]

@@ -96,4 +96,5 @@ def test_make_jaxpr():
 
 def test_typeof():
     assert jax.typeof(X).shape == (3,) and jax.typeof(1.0).weak_type
+    assert jax.typeof(1.0) and jax.typeof(X[:0])
     assert jax.jit(lambda x: x * jax.typeof(x).size)(X).tolist() == [0, 3, 6]
