@@ -32,7 +32,7 @@ from .on_demand import shown as _shown
 from .sharding.context import abstract_alone, context_mesh, get_abstract_mesh, on_devices
 from .sharding.mesh import AbstractMesh
 from .sharding.named import replicated
-from .signature import ArgInfo, Signature, signature_of
+from .signature import ArgInfo, Signature, argument_paths, result_paths, signature_of
 from .structs import ShapeDtypeStruct, shape_struct, struct_kind, with_arrays
 from .tracebacks import front_door, front_door_of
 from .tracing.collector import uncollected
@@ -144,8 +144,10 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()
     only("make_jaxpr", None, "shapes are always known while "
                              "tracing", abstracted_axes=abstracted_axes)
 
-    def close(flat: Flat) -> Any:
-        return above("views").ClosedJaxpr.of(flat.function, flat.captures, flat.out_tree)
+    def close(flat: Flat, args: tuple, kwargs: dict) -> Any:
+        made = above("views").ClosedJaxpr.of(flat.function, flat.captures, flat.out_tree)
+        made.jaxpr.named(argument_paths(fun, args, kwargs), result_paths(flat))
+        return made
 
     return _tracing(fun, "make_jaxpr", static_argnums, tuple(axis_env or ()), return_shape, close)
 
@@ -165,14 +167,16 @@ def make_ir(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
       return %1
     }
     """
-    return _tracing(fun, "make_ir", static_argnums, (), return_shape, lambda flat: ClosedProgram(
-        flat.function, flat.captures, flat.out_tree))
+    return _tracing(
+        fun, "make_ir", static_argnums, (), return_shape,
+        lambda flat, args, kwargs: ClosedProgram(flat.function, flat.captures, flat.out_tree))
 
 
 def _tracing(fun: Callable[..., Any], kind: str, static_argnums: int | Sequence[int],
              axis_env: tuple[tuple[Any, int], ...], return_shape: bool,
-             close: Callable[[Flat], Any]) -> Callable[..., Any]:
-    """A function that traces `fun` and returns the result of `close` on the trace."""
+             close: Callable[[Flat, tuple, dict], Any]) -> Callable[..., Any]:
+    """A function that traces `fun` and returns the result of `close` on the trace and the
+    arguments, in which static ones are None."""
     if not callable(fun):
         raise TypeError(f"{kind}: expected a function, got {fun!r}")
     chosen = named_argnums("static", fun, static_argnums, ())
@@ -186,7 +190,8 @@ def _tracing(fun: Callable[..., Any], kind: str, static_argnums: int | Sequence[
             flat, leaves = trace_for(fun, args, kwargs, statics, kind)
         finally:
             state.axes = outer
-        closed = close(flat)
+        given = tuple([None if i in statics else x for i, x in enumerate(args)])
+        closed = close(flat, given, kwargs)
         return (closed, shapes_of(flat, leaves)) if return_shape else closed
 
     return wrapped
@@ -304,8 +309,10 @@ class Traced(_Stage):
     @property
     def jaxpr(self) -> Any:
         """The program as data: a `ClosedJaxpr`."""
-        return above("views").ClosedJaxpr.of(self._flat.function, self._flat.captures,
-                                             self._flat.out_tree)
+        flat = self._flat
+        made = above("views").ClosedJaxpr.of(flat.function, flat.captures, flat.out_tree)
+        made.jaxpr.named(tuple(self.signature.names), result_paths(flat))
+        return made
 
     @property
     def out_info(self) -> Any:
@@ -679,10 +686,11 @@ class Compiled(_Stage):
 
     @property
     def out_info(self) -> Any:
-        """The result's tree of `ShapeDtypeStruct`s with their shardings."""
+        """The result's tree of `ShapeDtypeStruct`s with their shardings and layouts."""
+        compiled = self._program.compiled
         return tree_unflatten(self.out_tree, [
-            struct.update(sharding=sharding) for struct, sharding in
-            zip(self._structs, self._program.compiled.out_shardings, strict=True)])
+            struct.update(sharding=s if t.dtype.is_key else _format(s, t)) for struct, s, (t, _) in
+            zip(self._structs, compiled.out_shardings, compiled.out_types, strict=True)])
 
     @property
     def output_shardings(self) -> Any:

@@ -124,6 +124,8 @@ class ShapeDtypeStruct:
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         placed = f", sharding={self.sharding}" if self.sharding is not None else ""
+        if self._layout is not None:
+            placed += f", format={self._layout}"
         name = getattr(self.dtype, "name", self.dtype)
         manual = self.manual_axis_type
         varied = "" if manual.empty else f", manual_axis_type={manual!r}"
@@ -131,8 +133,9 @@ class ShapeDtypeStruct:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and (
-            self.shape, self.dtype, self.sharding, self.weak_type, self.manual_axis_type) == (
-            other.shape, other.dtype, other.sharding, other.weak_type, other.manual_axis_type)
+            self.shape, self.dtype, self.sharding, self.weak_type, self.manual_axis_type,
+            self._layout) == (other.shape, other.dtype, other.sharding, other.weak_type,
+                              other.manual_axis_type, other._layout)
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype, self.sharding, self.weak_type))

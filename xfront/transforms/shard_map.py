@@ -31,7 +31,7 @@ from ..sharding.regions import Region, follows, inside, manual_axes, regions
 from ..structs import filled
 from ..tracebacks import front_door, front_door_of
 from ..tracing.following import varies
-from ..tracing.programs import bind
+from ..tracing.programs import bind, in_place
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
@@ -241,7 +241,7 @@ class Mapped:
         if self.check_vma and not follows():
             body = self.checked(body, mesh, axes, ins, outs)
         program = mapped_program(self.name, body, mesh.axes, axes, ins, outs, self.check_vma)
-        results = bind(program, operands, name=self.name)
+        results = in_place(bind(program, operands, name=self.name))
         if {*axes} != {*mesh.axis_names}:
             told = [public_spec(s).update(partitions=[*p, *[None] * (s.ndim - len(p))])
                     for s, p in zip(outs, told, strict=True)]
