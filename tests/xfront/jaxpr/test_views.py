@@ -314,3 +314,15 @@ def test_a_shard_map_is_shown_as_itself():
     f = jax.shard_map(lambda x: x * 2, mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P("i"))
     (eqn,) = jax.make_jaxpr(f)(X).eqns
     assert eqn.primitive.name == "shard_map"
+
+
+def test_evaluated_control_flow_is_as_weak_as_its_bodies():
+    def f(x):
+        _, ys = lax.scan(lambda c, x: (c + x, c), 0.0, x)
+        return ys, lax.cond(x[0] > 0, lambda: 1.0, lambda: 2.0), lax.fori_loop(
+            0, 2, lambda i, c: 2 * c, 1.0)
+
+    closed = jax.make_jaxpr(f)(X)
+    for run in (core.jaxpr_as_fun(closed), jax.jit(core.jaxpr_as_fun(closed))):
+        ys, one, four = run(X)
+        assert ys.weak_type and one.weak_type and four.weak_type and one == 1 and four == 4
