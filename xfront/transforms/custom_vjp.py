@@ -344,12 +344,13 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 @front_door
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list]:
-    """`(closed, captured)`: `fun` as a function of its arguments and the values it captured.
+    """`(closed, captured)`: `fun` as a function of its arguments and of the values it captured by
+    which a derivative may be taken: traced floats and complex numbers. Others stay captured.
 
     Args:
       fun: a function of arrays and trees, which may close over arrays and tracers.
       example_args: arguments of `fun`; only their structure, shapes and dtypes are read.
-    Returns: a list of the captured values, and a function for which `closed(*args, *captured)`
+    Returns: a list of these values, and a function for which `closed(*args, *captured)`
       equals `fun(*args)`. It raises TypeError for arguments unlike `example_args`.
 
     >>> def f(x):
@@ -374,10 +375,13 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
             if kind_of(name, own[-1])[0] is not t:
                 raise TypeError(f"{name} was converted for an argument of type {t}, but was called "
                                 f"with {kind_of(name, x)[0]}")
-        results = bind(flat.function, [*own, *args[n:]], name=name)
+        given_now = iter(args[n:])
+        held = [next(given_now) if m else x for x, m in zip(flat.captures, moved, strict=True)]
+        results = bind(flat.function, [*own, *held], name=name)
         return tree_unflatten(flat.out_tree, results)
 
-    return closed, list(flat.captures)
+    moved = [type(x) is Tracer and x.value.type.is_inexact for x in flat.captures]
+    return closed, [x for x, m in zip(flat.captures, moved, strict=True) if m]
 
 
 __all__ = ["closure_convert", "custom_gradient", "custom_vjp"]

@@ -540,3 +540,19 @@ def test_rules_for_each_argument_of_a_function_with_a_tree_of_results():
     assert made == {"a": (10, 2), "b": (1, 0)}
     f.defjvps(None, None)
     assert jax.jvp(f, (2.0, 3.0), (1.0, 1.0)) == ({"a": 6, "b": 2}, {"a": 0, "b": 0})
+
+
+def test_closure_convert_moves_what_a_derivative_may_be_taken_by():
+    i, key = jnp.arange(3), jax.random.key(0)
+
+    def f(y, n):
+        closed, captured = jax.closure_convert(
+            lambda x: x * y + n + i.sum() + jax.random.uniform(key), 1.0)
+        assert [(x.dtype, x.shape) for x in captured] == [(jnp.float32, ())]
+        return closed(2.0, 3.0 * captured[0])
+
+    plain, moved = jax.closure_convert(lambda x: x + i.sum(), 1.0)
+    assert moved == [] and plain(2.0) == 5
+    for run in (f, jax.jit(f)):
+        np.testing.assert_allclose(jax.grad(run)(2.0, 3), 6.0)
+    assert jax.vmap(jax.grad(f))(jnp.ones(3), i).tolist() == [6, 6, 6]
