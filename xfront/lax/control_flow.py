@@ -488,7 +488,7 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
     Raises: TypeError where the carry changes type, naming the leaf; ValueError where sizes differ.
 
     >>> lax.scan(lambda total, x: (total + x, total), jnp.array(0), jnp.array([1, 2, 3]))
-    (Array(6, dtype=int32), Array([0, 1, 3], dtype=int32))
+    (Array(6, dtype=int32), Array([0, 1, 3], dtype=int32, weak_type=True))
     """
     if not callable(f):
         raise TypeError(f"lax.scan: f argument should be a callable, got {f!r}.")
