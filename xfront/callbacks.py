@@ -19,7 +19,8 @@ from xfront_ir.types import TensorType, tensor
 from .arrays import binding
 from .arrays.annotations import ShardingLike
 from .arrays.arguments import at_home, only
-from .arrays.keys import KeyArray
+from .arrays.keys import KeyArray, key_array
+from .config import staging
 from .lax.collectives import pcast
 from .tracebacks import front_door
 from .tracing import concrete
@@ -42,7 +43,8 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
 
     Args:
       callback: function that takes NumPy arrays in the structure of args and kwargs, and returns
-        arrays of the shapes and dtypes of `result_shape_dtypes`.
+        arrays of the shapes and dtypes of `result_shape_dtypes`. For keys it is given their words
+        under `jit` and in bodies, and elsewhere an array of keys.
       result_shape_dtypes: tree of objects with shape and dtype. Inside `shard_map` results vary
         over the axes that arguments vary over and over those of a `manual_axis_type`.
       args, kwargs: trees of arrays; other leaves reach the callback unchanged.
@@ -121,19 +123,20 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
     types = tuple([tensor(tuple(s.shape), dtypes.from_numpy(
         binding.canonical_dtype(np.dtype(s.dtype)))) for s in specs])
     where: list[Any] = [None] * len(leaves)
-    traced = []
+    traced, kinds = [], []
     for i, x in enumerate(leaves):                 # a value that is not an array passes unchanged
         if type(x) is Tracer or isinstance(x, (binding.Array, np.ndarray, np.generic, bool, int,
                                                float, complex)):
-            kind_of(f"{kind}_callback", x)
+            dtype = kind_of(f"{kind}_callback", x)[0].dtype
+            kinds.append(dtype if dtype.is_key and not staging.value else None)
             traced.append(i)
         else:
             where[i] = x
 
     def host(*arrays: Any) -> Any:
         filled = list(where)
-        for i, x in zip(traced, arrays, strict=True):
-            filled[i] = x
+        for i, x, dtype in zip(traced, arrays, kinds, strict=True):
+            filled[i] = x if dtype is None else key_array(dtype, binding.put(x, copy=True))
         given, named = tree_unflatten(tree, filled)
         made = callback(*given, **named)
         if kind == "debug":

@@ -5,13 +5,14 @@ A program that was read back from bytes has one too, and no trace.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
 from xfront_ir.types import TensorType
 
-from .structs import shape_struct
-from .tree_util import tree_structure, tree_unflatten
+from .structs import filled, shape_struct
+from .tree_util import keystr, tree_flatten_with_path, tree_structure, tree_unflatten
 
 Kind = tuple[TensorType, bool]
 """An IR type, and whether it is weak."""
@@ -34,7 +35,7 @@ class ArgInfo:
     dtype = property(lambda self: self.aval.dtype)
 
     def __repr__(self) -> str:
-        return f"ArgInfo({self.aval}, donated={self.donated})"
+        return f"ArgInfo(_aval={self.aval!r}, donated={self.donated})"
 
 
 class Signature:
@@ -86,7 +87,7 @@ def signature_of(jitted: Any, flat: Any, tree: Any, donated: Sequence[bool]) -> 
     """
     function, options = flat.function, jitted.options
     n = len(function.params) - len(flat.captures)
-    args, kwargs = tree_unflatten(tree, [0] * n)
+    args, kwargs = filled(tree, [v.type for v in function.params[:n]])
     statics = {i % len(args) for i in options.static_argnums if -len(args) <= i < len(args)}
     in_tree = tree_structure((
         tuple([a for i, a in enumerate(args) if i not in statics]),
@@ -96,8 +97,26 @@ def signature_of(jitted: Any, flat: Any, tree: Any, donated: Sequence[bool]) -> 
     return Signature(
         jitted.name, in_tree, list(zip([v.type for v in function.params[:n]],
                                        function.weak_params or (False,) * n, strict=False)),
-        donated, read, jitted.param_names(tree, n), flat.out_tree,
+        donated, read, jitted.param_names((args, kwargs)), flat.out_tree,
         list(zip([v.type for v in function.returns], weaks, strict=True)))
 
 
-__all__ = ["ArgInfo", "Signature", "signature_of"]
+def argument_paths(fun: Any, args: tuple, kwargs: dict) -> tuple[str, ...]:
+    """The leaves of the arguments by the names that the function has for them, as in "x['w']",
+    "rest[0]" and "options['rate']"."""
+    try:
+        signature = inspect.signature(fun)
+        held = signature.bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):              # it has none, or other arguments
+        held = {"args": args, **kwargs}
+    return tuple([name + keystr(path) for name, x in held.items()
+                  for path, _ in tree_flatten_with_path(x)[0]])
+
+
+def result_paths(flat: Any) -> tuple[str, ...]:
+    """The leaves of the result of a traced call, as in "result[0]['w']"."""
+    tree = filled(flat.out_tree, flat.function.return_types)
+    return tuple(["result" + keystr(path) for path, _ in tree_flatten_with_path(tree)[0]])
+
+
+__all__ = ["ArgInfo", "Signature", "argument_paths", "result_paths", "signature_of"]

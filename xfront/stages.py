@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import lowering
-import numpy as np
 from lowering import clients
 from lowering.clients import platform_of
 from lowering.topologies import described, is_described
@@ -33,8 +32,8 @@ from .on_demand import shown as _shown
 from .sharding.context import abstract_alone, context_mesh, get_abstract_mesh, on_devices
 from .sharding.mesh import AbstractMesh
 from .sharding.named import replicated
-from .signature import ArgInfo, Signature, signature_of
-from .structs import ShapeDtypeStruct, shape_struct, struct_kind
+from .signature import ArgInfo, Signature, argument_paths, result_paths, signature_of
+from .structs import ShapeDtypeStruct, shape_struct, struct_kind, with_arrays
 from .tracebacks import front_door, front_door_of
 from .tracing.collector import uncollected
 from .tracing.compiled import captures_first, compile_body, prune
@@ -145,8 +144,10 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()
     only("make_jaxpr", None, "shapes are always known while "
                              "tracing", abstracted_axes=abstracted_axes)
 
-    def close(flat: Flat) -> Any:
-        return above("views").ClosedJaxpr.of(flat.function, flat.captures, flat.out_tree)
+    def close(flat: Flat, args: tuple, kwargs: dict) -> Any:
+        made = above("views").ClosedJaxpr.of(flat.function, flat.captures, flat.out_tree)
+        made.jaxpr.named(argument_paths(fun, args, kwargs), result_paths(flat))
+        return made
 
     return _tracing(fun, "make_jaxpr", static_argnums, tuple(axis_env or ()), return_shape, close)
 
@@ -166,14 +167,16 @@ def make_ir(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
       return %1
     }
     """
-    return _tracing(fun, "make_ir", static_argnums, (), return_shape, lambda flat: ClosedProgram(
-        flat.function, flat.captures, flat.out_tree))
+    return _tracing(
+        fun, "make_ir", static_argnums, (), return_shape,
+        lambda flat, args, kwargs: ClosedProgram(flat.function, flat.captures, flat.out_tree))
 
 
 def _tracing(fun: Callable[..., Any], kind: str, static_argnums: int | Sequence[int],
              axis_env: tuple[tuple[Any, int], ...], return_shape: bool,
-             close: Callable[[Flat], Any]) -> Callable[..., Any]:
-    """A function that traces `fun` and returns the result of `close` on the trace."""
+             close: Callable[[Flat, tuple, dict], Any]) -> Callable[..., Any]:
+    """A function that traces `fun` and returns the result of `close` on the trace and the
+    arguments, in which static ones are None."""
     if not callable(fun):
         raise TypeError(f"{kind}: expected a function, got {fun!r}")
     chosen = named_argnums("static", fun, static_argnums, ())
@@ -187,7 +190,8 @@ def _tracing(fun: Callable[..., Any], kind: str, static_argnums: int | Sequence[
             flat, leaves = trace_for(fun, args, kwargs, statics, kind)
         finally:
             state.axes = outer
-        closed = close(flat)
+        given = tuple([None if i in statics else x for i, x in enumerate(args)])
+        closed = close(flat, given, kwargs)
         return (closed, shapes_of(flat, leaves)) if return_shape else closed
 
     return wrapped
@@ -214,6 +218,11 @@ def trace_for(fun: Callable[..., Any], args: tuple, kwargs: dict, statics: set[i
 
 def shapes_of(flat: Flat, leaves: Sequence[Any]) -> Any:
     """The tree of result shapes of a traced call with these leaves of its arguments."""
+    return tree_unflatten(flat.out_tree, structs_of(flat, leaves))
+
+
+def structs_of(flat: Flat, leaves: Sequence[Any]) -> list[ShapeDtypeStruct]:
+    """As `shapes_of`, flat."""
     structs = [shape_struct(v.type, w) for v, w in
                zip(flat.function.returns, flat.function.weak_returns, strict=True)]
     following = flat.trace.following
@@ -225,7 +234,7 @@ def shapes_of(flat: Flat, leaves: Sequence[Any]) -> Any:
     if whole is not None and whole.explicit_axes == whole.axis_names:    # it has the whole values
         structs = [s if s.sharding is not None else s.update(sharding=s.aval.on_mesh(
             whole).sharding) for s in structs]
-    return tree_unflatten(flat.out_tree, structs)
+    return structs
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -240,26 +249,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> xfront.eval_shape(jnp.dot, jnp.ones((2, 3)), jnp.ones(3)).shape
     (2,)
     """
-    return shapes_of(*trace_for(_with_arrays(fun), args, kwargs, set(), "eval_shape"))
-
-
-def _with_arrays(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """`fun` with an array for each `ShapeDtypeStruct` that it returns."""
-    if not callable(fun):
-        return fun
-
-    @functools.wraps(fun)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return tree_map(_empty_like, fun(*args, **kwargs))
-
-    return call
-
-
-def _empty_like(x: Any) -> Any:
-    around = state.current
-    if not isinstance(x, ShapeDtypeStruct) or around is None or hasattr(x.dtype, "ir"):
-        return x
-    return around.literal(np.zeros((), x.dtype), x.shape, x.weak_type)
+    return shapes_of(*trace_for(with_arrays(fun), args, kwargs, set(), "eval_shape"))
 
 
 # --- the stages of jit ------------------------------------------------------------------------
@@ -319,8 +309,10 @@ class Traced(_Stage):
     @property
     def jaxpr(self) -> Any:
         """The program as data: a `ClosedJaxpr`."""
-        return above("views").ClosedJaxpr.of(self._flat.function, self._flat.captures,
-                                             self._flat.out_tree)
+        flat = self._flat
+        made = above("views").ClosedJaxpr.of(flat.function, flat.captures, flat.out_tree)
+        made.jaxpr.named(tuple(self.signature.names), result_paths(flat))
+        return made
 
     @property
     def out_info(self) -> Any:
@@ -415,7 +407,13 @@ class Lowered(_Stage):
             function, name=traced.fun_name, donated=donated, platform=wanted, partition=partition,
             extras=None if plain else lowering.needed(wanted))
         self._stage = "lowered" if plain else "compiled"
-        self.out_tree, self.out_info = traced.out_tree, traced.out_info
+        self.out_tree = traced.out_tree
+        self._structs = structs_of(traced._flat, traced._leaves)    # on the mesh in context now
+
+    @property
+    def out_info(self) -> Any:
+        """The result's tree with `ShapeDtypeStruct` leaves."""
+        return tree_unflatten(self.out_tree, self._structs)
 
     @functools.cached_property
     def signature(self) -> Signature:
@@ -568,10 +566,10 @@ class Compiled(_Stage):
     """
 
     def __init__(self, program: Program, signature: Signature, place: Any, committed: bool, *,
-                 out_info: Any = None) -> None:
+                 structs: Sequence[Any] = ()) -> None:
         self._program, self.signature, self.out_tree = program, signature, signature.out_tree
         self._place, self._committed = place, committed
-        self._out_info = signature.out_info if out_info is None else out_info
+        self._structs = structs or [shape_struct(*kind) for kind in signature.outs]
         self._called = binding.make_pjit(signature.name, lambda *a, **k: self._miss(*a, **k)[0],
                                          self._miss, global_cache_key="compiled")
 
@@ -589,7 +587,8 @@ class Compiled(_Stage):
                                 options=tuple(sorted(chosen.items())),
                                 keep_unused=options.keep_unused, n_explicit=n)
         program = Program(compiled, flat.captures, flat.out_tree, flat.function, True)
-        return cls(program, traced.signature, place, lowered._committed, out_info=traced.out_info)
+        return cls(program, traced.signature, place, lowered._committed,
+                   structs=lowered._structs)
 
     @front_door
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -687,9 +686,11 @@ class Compiled(_Stage):
 
     @property
     def out_info(self) -> Any:
-        """The result's tree of `ShapeDtypeStruct`s with their shardings."""
-        return tree_map(lambda struct, sharding: struct.update(sharding=sharding),
-                        self._out_info, self.output_shardings)
+        """The result's tree of `ShapeDtypeStruct`s with their shardings and layouts."""
+        compiled = self._program.compiled
+        return tree_unflatten(self.out_tree, [
+            struct.update(sharding=s if t.dtype.is_key else _format(s, t)) for struct, s, (t, _) in
+            zip(self._structs, compiled.out_shardings, compiled.out_types, strict=True)])
 
     @property
     def output_shardings(self) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes
-from xfront_ir.types import tensor
+from xfront_ir.types import TensorType, tensor
 
 from .arrays import binding
 from .arrays.arguments import only
@@ -18,7 +19,9 @@ from .arrays.refs import Ref
 from .sharding.partition_spec import PartitionSpec
 from .sharding.regions import regions
 from .tracing.following import varies
+from .tracing.trace import state
 from .transforms.flat import kind_of
+from .tree_util import tree_map, tree_unflatten
 
 
 class ShapeDtypeStruct:
@@ -121,6 +124,8 @@ class ShapeDtypeStruct:
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         placed = f", sharding={self.sharding}" if self.sharding is not None else ""
+        if self._layout is not None:
+            placed += f", format={self._layout}"
         name = getattr(self.dtype, "name", self.dtype)
         manual = self.manual_axis_type
         varied = "" if manual.empty else f", manual_axis_type={manual!r}"
@@ -128,8 +133,9 @@ class ShapeDtypeStruct:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and (
-            self.shape, self.dtype, self.sharding, self.weak_type, self.manual_axis_type) == (
-            other.shape, other.dtype, other.sharding, other.weak_type, other.manual_axis_type)
+            self.shape, self.dtype, self.sharding, self.weak_type, self.manual_axis_type,
+            self._layout) == (other.shape, other.dtype, other.sharding, other.weak_type,
+                              other.manual_axis_type, other._layout)
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype, self.sharding, self.weak_type))
@@ -143,6 +149,36 @@ def shape_struct(ir_type: Any, weak: bool) -> ShapeDtypeStruct:
     if axes is not None and axes.mesh.names:
         place = binding.AbstractArray(ir_type.shape, dtype, sharding=axes).sharding
     return ShapeDtypeStruct(ir_type.shape, dtype, weak_type=weak, sharding=place)
+
+
+def filled(tree: Any, types: Sequence[TensorType]) -> Any:
+    """The tree with leaves of these types, for a look at its structure where there are no values.
+
+    Classes of users may look at what they are made of, or convert it: it has a shape, a dtype and
+    elements, which are zeros in one place of memory.
+    """
+    return tree_unflatten(tree, [
+        shape_struct(t, False) if t.dtype.is_key else
+        np.broadcast_to(np.zeros((), t.dtype.numpy), t.shape) for t in types])
+
+
+def with_arrays(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """`fun` with an array for each `ShapeDtypeStruct` that it returns."""
+    if not callable(fun):
+        return fun
+
+    @functools.wraps(fun)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return tree_map(_empty_like, fun(*args, **kwargs))
+
+    return call
+
+
+def _empty_like(x: Any) -> Any:
+    around = state.current
+    if not isinstance(x, ShapeDtypeStruct) or around is None or hasattr(x.dtype, "ir"):
+        return x
+    return around.literal(np.zeros((), x.dtype), x.shape, x.weak_type)
 
 
 def struct_kind(name: str, x: Any) -> tuple[Any, bool]:
@@ -159,4 +195,4 @@ def struct_kind(name: str, x: Any) -> tuple[Any, bool]:
     return kind_of(name, x)
 
 
-__all__ = ["ShapeDtypeStruct", "shape_struct", "struct_kind"]
+__all__ = ["ShapeDtypeStruct", "filled", "shape_struct", "struct_kind", "with_arrays"]

@@ -63,7 +63,9 @@ def dressed(call: Any, named: Any) -> Any:
     """`call` with the name, signature and documentation of another function, as after
     `functools.update_wrapper`, but faster for a plain function."""
     if type(named) is not FunctionType:
-        if isinstance(getattr(named, "__name__", ""), str):
+        if not hasattr(named, "__name__"):
+            return nameless(functools.update_wrapper(call, named), named)
+        if isinstance(named.__name__, str):
             return functools.update_wrapper(call, named)
         # an object whose class has a field of this name
         call.__name__ = call.__qualname__ = type(named).__name__
@@ -75,6 +77,16 @@ def dressed(call: Any, named: Any) -> Any:
         call.__type_params__ = _type_params(named)
     call.__dict__.update(named.__dict__)
     call.__wrapped__ = named
+    return call
+
+
+def nameless(call: Any, named: Any) -> Any:
+    """`call` with the name of the function in a partial object, or a word for objects without."""
+    inner = named
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    call.__name__ = getattr(inner, "__name__", "<unnamed function>")
+    call.__qualname__ = getattr(inner, "__qualname__", "<unnamed function>")
     return call
 
 

@@ -694,6 +694,11 @@ class _Opaque:
             shorten(error)
             raise
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "fun":    # not there yet, in a copy that is being made
+            raise AttributeError(name)
+        return getattr(self.fun, name)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Opaque) and self.fun == other.fun
 

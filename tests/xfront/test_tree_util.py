@@ -214,6 +214,8 @@ def test_partial() -> None:
     assert nested() == (3, 1) and tu.tree_leaves(nested) == [2]
     again = tu.tree_unflatten(tu.tree_structure(nested), [3])
     assert again() == (2, 1)
+    assert nested.func.args == (7,)
+    assert tu.Partial(xfront.numpy.add, 1.0).func.__name__ == "add"
 
 
 def test_structures() -> None:

@@ -157,6 +157,9 @@ class AbstractArray:
     def __str__(self) -> str:
         return f"{'~' if self.weak_type else ''}{self.str_short()}"
 
+    def __bool__(self) -> bool:    # `__len__` is that of the first axis
+        return True
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of the type of an unsized object")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -96,6 +97,27 @@ class SourceInfo(NamedTuple):
 
     def __str__(self) -> str:
         return "?" if self.location is None else str(self.location)
+
+
+class EqnContext:
+    """The settings under which an eqn was recorded, for interpreters that run eqns as JAX's do:
+    `with eqn.ctx.manager: eqn.primitive.bind(...)`.
+
+    The params of an eqn hold all that it depends on, so `manager` sets nothing.
+    """
+
+    __slots__ = ()
+
+    compute_type = xla_metadata = None
+    threefry_partitionable = True
+    remove_size_one_mesh_axis = False
+    manager = contextlib.nullcontext()
+
+    def __repr__(self) -> str:
+        return "EqnContext()"
+
+
+CONTEXT = EqnContext()
 
 
 class DebugInfo(NamedTuple):

@@ -10,6 +10,7 @@ from xfront_ir import ops
 from xfront_ir.ops.families import batch_elementwise
 
 from ..arrays import binding
+from ..lax.control_flow import record
 from ..primitives import Primitive
 from ..tracing import programs
 from ..tracing.trace import emit, state
@@ -34,6 +35,10 @@ def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]
         operands = _alike(operands)
     if definition is ops.call:
         return programs.bind(attrs["body"], operands, name=attrs["name"])
+    if definition in CONTROL_FLOW:               # results are as weak as those of the body
+        body = attrs["branches"][0] if definition is ops.cond else attrs["body"]
+        weaks = body.weak_returns or (False,) * len(body.returns)
+        return record(definition, operands, weaks, **attrs)
     if definition.has_bodies and state.current is None and Tracer not in map(type, operands):
         types = [kind_of(primitive.name, x)[0] for x in operands]
         return programs.bind(programs.single_op(definition, types, attrs),
@@ -42,6 +47,7 @@ def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]
     return list(results) if primitive.multiple_results else results
 
 
+CONTROL_FLOW = (ops.cond, ops.scan, ops.while_)
 ON_REFS = (ops.addupdate, ops.freeze, ops.get, ops.new_ref, ops.swap)
 
 

@@ -26,7 +26,17 @@ from xfront_ir.ops.families import batch_elementwise
 from xfront_ir.passes.inline import inline_pending
 
 from ..primitives import Primitive, aval_of, parameters, primitive_of
-from .atoms import DebugInfo, DropVar, Literal, OpEffect, SourceInfo, Var, no_effects
+from .atoms import (
+    CONTEXT,
+    DebugInfo,
+    DropVar,
+    EqnContext,
+    Literal,
+    OpEffect,
+    SourceInfo,
+    Var,
+    no_effects,
+)
 from .printing import print_eqn, print_jaxpr
 
 
@@ -39,7 +49,7 @@ class JaxprEqn:
 
     __slots__ = ("_params", "effects", "invars", "op", "outvars", "primitive", "source_info")
 
-    ctx = None
+    ctx = CONTEXT
 
     def __init__(self, invars: Sequence[Any], outvars: Sequence[Var], primitive: Primitive,
                  params: Mapping[str, Any] | None, effects: Iterable[Any] = no_effects,
@@ -77,15 +87,17 @@ def _known(kind: str, parts: Mapping[str, Any], changes: Mapping[str, Any]) -> M
 
 def new_jaxpr_eqn(invars: Sequence[Any], outvars: Sequence[Var], primitive: Primitive,
                   params: Mapping[str, Any], effects: Iterable[Any] = no_effects,
-                  source_info: SourceInfo | None = None, ctx: None = None) -> JaxprEqn:
+                  source_info: SourceInfo | None = None, ctx: EqnContext | None = None
+                  ) -> JaxprEqn:
     """An eqn made of parts.
 
     Args:
       invars, outvars, primitive, params, effects, source_info: the fields of `JaxprEqn`.
-      ctx: None only; the params hold the context of an eqn here.
+      ctx: None or the `ctx` of another eqn; the params hold the context of an eqn here.
+    Raises: TypeError for another `ctx`.
     """
-    if ctx is not None:
-        raise NotImplementedError("new_jaxpr_eqn: ctx must be None")
+    if ctx is not None and type(ctx) is not EqnContext:
+        raise TypeError(f"new_jaxpr_eqn: ctx must be None or the ctx of an eqn, got {ctx!r}")
     return JaxprEqn(invars, outvars, primitive, dict(params), effects, source_info)
 
 
@@ -182,6 +194,10 @@ class Jaxpr:
             return self._debug_info
         f = self.function
         return DebugInfo("jit", f.name if f else "<unknown>", f.param_names if f else None)
+
+    def named(self, arguments: tuple[str, ...], results: tuple[str, ...]) -> None:
+        """Tell the names of arguments and results, which the Function does not have."""
+        self._debug_info = self.debug_info._replace(arg_names=arguments, result_paths=results)
 
     def replace(self, **changes: Any) -> Jaxpr:
         """A Jaxpr made of these parts, with some of them changed."""

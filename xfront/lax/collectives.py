@@ -16,7 +16,7 @@ from xfront_ir import dtypes, ops
 
 from ..arrays.annotations import Array
 from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, binary, convert
+from ..arrays.operands import array_like, binary, convert, index_of
 from ..arrays.operands import operand as tracer
 from ..sharding.regions import follows, manual_axes, regions
 from ..tracing.following import varies
@@ -57,7 +57,19 @@ def _positions(axis_name: Any, ndim: int) -> tuple[Any, tuple[int, ...]]:
 
 
 def _groups(groups: Groups) -> Any:
-    return None if groups is None else tuple([tuple([int(i) for i in g]) for g in groups])
+    """Groups as tuples. Raises: TypeError where they are no sequences of integers; ValueError
+    without groups."""
+    if groups is None:
+        return None
+    try:
+        made = tuple([tuple([index_of(i) for i in g]) for g in groups])
+    except TypeError:
+        raise TypeError("axis_index_groups must be lists of indices, one list for each group, as "
+                        f"[[0, 1], [2, 3]], got {groups!r}") from None
+    if not made:
+        raise ValueError("axis_index_groups must cover all indices exactly once, got no groups; "
+                         "leave it out for one group of all")
+    return made
 
 
 def _participants(sizes: tuple[int, ...], groups: Any) -> int:

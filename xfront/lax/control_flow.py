@@ -1,8 +1,9 @@
 """Control flow: cond, switch, while_loop, fori_loop, scan, map.
 
-Bodies are traced once into Functions; what they capture becomes an operand. A carry or a branch
-result whose types differ only by weakness, or by a weak dtype that promotes, is promoted, and the
-body is traced once more. Any other difference is an error that names the leaf.
+Bodies are traced once into Functions; what they capture becomes an operand. A weak carry whose
+dtype the body promotes is promoted, and the body is traced once more. Weakness alone may change:
+results are as weak as those of the body, and of `cond` and `switch` as those of the first branch
+(the false one). Any other difference is an error that names the leaf.
 """
 
 from __future__ import annotations
@@ -256,10 +257,10 @@ def _branches(what: str, index: Any, funs: Sequence[Callable[..., Any]], operand
 
 
 def _agreed(what: str, funs: Sequence[Any], tree: Any, i: int, found: Kinds) -> bool:
-    """Whether result i, of one type in all branches, is weak in each. Raises: TypeError."""
-    first = found[0][0]
+    """Whether result i, of one type in all branches, is weak in the first. Raises: TypeError."""
+    first, weak = found[0]
     if all(t is first for t, _ in found):
-        return all(w for _, w in found)
+        return weak
     from .refusals import refuse_branch_types  # only to say what is wrong
 
     refuse_branch_types(what, funs, tree, i, [t for t, _ in found])
@@ -306,7 +307,7 @@ def while_loop(cond_fun: Callable[[T], ArrayLike], body_fun: Callable[[T], T], i
         raise TypeError(f"cond_fun must return a boolean scalar, but {placed(cond_fun)} returned "
                         f"{listed}; write `x < 3`, for instance.")
     groups = test.captures, body.captures, [as_operand(x) for x in leaves]
-    results = record_groups(ops.while_, groups, [w for _, w in kinds],
+    results = record_groups(ops.while_, groups, body.function.weak_returns[:len(kinds)],
                             cond=captures_in_front(test), body=captures_in_front(body), **budget)
     check_varying("while_loop", body_fun, [test, body], tree.children()[0], leaves, results)
     return tree_unflatten(tree.children()[0], results)
@@ -331,8 +332,9 @@ def _budget(checkpoints: int | None) -> dict[str, Any]:
 def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
                 carry_of: Callable[[Any], Any], carry_tree: Any, extra: Kinds | None = None,
                 more: Sequence[Any] = ()) -> tuple[list, Kinds, Flat]:
-    """Trace a loop body until its carry keeps its types. Weak leaves are promoted once; leaves that
-    come to vary over axes of a `shard_map` do so from the start, where the body asks for this.
+    """Trace a loop body until its carry keeps its types. Weak leaves whose dtype the body promotes
+    are promoted once; leaves that come to vary over axes of a `shard_map` do so from the start,
+    where the body asks for this.
 
     Args:
       extra: kinds of what it takes behind the carry; `more`: where that comes from.
@@ -352,7 +354,7 @@ def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
                             strict=True))
         changed = False
         for i, ((t, w), (rt, rw)) in enumerate(zip(kinds, returned, strict=True)):
-            if t is rt and (w == rw or not w):
+            if t is rt:
                 continue
             dtype, _ = promoted_dtype("carry", [(t.dtype, w), (rt.dtype, rw)])
             if t.shape != rt.shape or (dtype is not t.dtype and not w) or (
@@ -486,7 +488,7 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
     Raises: TypeError where the carry changes type, naming the leaf; ValueError where sizes differ.
 
     >>> lax.scan(lambda total, x: (total + x, total), jnp.array(0), jnp.array([1, 2, 3]))
-    (Array(6, dtype=int32), Array([0, 1, 3], dtype=int32))
+    (Array(6, dtype=int32), Array([0, 1, 3], dtype=int32, weak_type=True))
     """
     if not callable(f):
         raise TypeError(f"lax.scan: f argument should be a callable, got {f!r}.")
@@ -501,7 +503,9 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
                              "would go over the devices one by one: reshard it, "
                              "`xfront.sharding.reshard(xs, P(None, ...))`, or use vmap")
         slices.append((t.without(0), w))
-    if config.jax_disable_jit and not any(type(x) is Tracer for x in [*init_leaves, *xs_leaves]):
+    # without a step the types of ys are known from a trace alone
+    if config.jax_disable_jit and n and not any(
+            type(x) is Tracer for x in [*init_leaves, *xs_leaves]):
         return _scan_in_python(f, init, xs, n, reverse)
     _, tree = tree_flatten([init, xs])
 
@@ -515,7 +519,7 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
                                            carry_of, init_tree, slices, xs_leaves)
     n_carry, n_out = len(kinds), len(body.function.returns)
     steps = _unrolled("scan", unroll, n)
-    weaks = [*[w for _, w in kinds], *body.function.weak_returns[n_carry:n_out]]
+    weaks = body.function.weak_returns[:n_out]
     leaves = [as_operand(x) for x in [*init_leaves, *xs_leaves]]
     groups = (body.captures, leaves[:n_carry], leaves[n_carry:])
     results = record_groups(ops.scan, groups, weaks, body=captures_in_front(body), length=n,
@@ -568,7 +572,7 @@ def _scan_in_python(f: Callable[..., Any], init: Any, xs: Any, n: int, reverse: 
         ys.append(y)
     if reverse:
         ys.reverse()
-    return carry, (tree_map(lambda *y: stack(y), *ys) if ys else None)
+    return carry, tree_map(lambda *y: stack(y), *ys)
 
 
 def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:

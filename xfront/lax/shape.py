@@ -696,7 +696,7 @@ def dtype(x: ArrayLike | DTypeLike) -> np.dtype:
 # --- seen by programs, not by derivatives -------------------------------------------------
 
 def stop_gradient(x: T) -> T:
-    """A tree of arrays unchanged, but constant to derivatives.
+    """A tree of arrays unchanged, but constant to derivatives; numbers become arrays.
 
     Raises: TypeError where a leaf is not an array.
 
@@ -710,7 +710,9 @@ def _stopped(x: Any) -> Any:
     if type(x) is Tracer:
         return emit(ops.stop_gradient, x) if x.value.type.is_inexact else x
     array_like("stop_gradient", x)
-    return x
+    if isinstance(x, (binding.Array, bool, np.bool_)):
+        return x
+    return binding.put(x, weak=type(x) in (int, float, complex))
 
 
 def optimization_barrier(operand: T, /) -> T:

@@ -183,6 +183,19 @@ def bind(body: Body, operands: Sequence[Any], *, name: str) -> list[Any]:
     return results
 
 
+def in_place(results: list[Any]) -> list[Any]:
+    """The results of a call that `bind` has just recorded, with its body's ops in its place."""
+    if not results or type(results[0]) is not Tracer:
+        return results
+    home = results[0].home
+    made = home.builder.ops[-1]
+    if made.definition is not ops.call or type(made.attrs["body"]) is Pending:
+        return results
+    home.builder.ops.pop()
+    values = home.builder.inline(made.attrs["body"], made.operands)
+    return [Tracer(home, v, t.weak) for v, t in zip(values, results, strict=True)]
+
+
 def unpended(body: Body) -> Function:
     """The Function of a body, without its transformation."""
     return body.function if type(body) is Pending else body  # type: ignore[return-value]

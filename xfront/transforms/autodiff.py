@@ -641,14 +641,16 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     """The transpose of a function that is promised to be linear.
 
     Args:
-      fun: a linear function of float or complex arrays and trees of them.
+      fun: a linear function of float and complex arrays, or of integers to integers, and of trees
+        of them.
       primals: arrays or `ShapeDtypeStruct`s in place of the arguments of `fun`; only their shapes
         and dtypes are read.
       reduce_axes: the empty sequence only, as in `value_and_grad`.
     Returns: a function from a cotangent of the result to a tuple of cotangents of the arguments.
       It raises NotImplementedError where `fun` uses an operation that is not linear, TypeError
       where the cotangent has another structure or type than the result.
-    Raises: TypeError where an argument is an integer; NotImplementedError for `reduce_axes`.
+    Raises: TypeError where `fun` takes or returns integers beside floats, or bools;
+      NotImplementedError for `reduce_axes`.
 
     >>> xfront.linear_transpose(lambda x: 3 * x, 1.0)(2.0)
     (Array(6., dtype=float32, weak_type=True),)
@@ -659,13 +661,15 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     name = name_of(fun)
     leaves, tree = tree_flatten(list(primals))
     kinds = [struct_kind("linear_transpose", x) for x in leaves]
-    for t, _ in kinds:
-        if not t.is_inexact:
-            raise TypeError("linear_transpose only supports float and complex inputs, but got "
-                            f"{t}; bind other inputs with functools.partial")
     flat = trace_call(lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name,
                       kind="linear_transpose", staging=True, origins=leaves)
     types = flat.function.return_types
+    every = [*[t for t, _ in kinds], *types]
+    if not (all([t.is_inexact for t in every]) or all([t.dtype.is_integer for t in every])):
+        raise TypeError(
+            "linear_transpose only supports [float and complex -> float and complex], and integer "
+            f"-> integer functions, but {name} takes {', '.join([str(t) for t, _ in kinds])} and "
+            f"returns {', '.join(map(str, types))}; bind other inputs with functools.partial")
 
     @front_door
     def transposed(cotangent: Any) -> tuple:

@@ -11,7 +11,7 @@ from xfront_ir import ops
 from xfront_ir.core import Function
 from xfront_ir.opdef import Request
 
-from ..tree_util import tree_flatten, tree_unflatten
+from ..tree_util import tree_flatten, tree_map, tree_unflatten
 from .custom_rules import (
     Rule,
     Ruled,
@@ -111,7 +111,9 @@ class custom_jvp(Ruled[P, R]):
         def rule(primals: Any, tangents: Any) -> Any:
             value: Any = self(*primals)  # type: ignore[call-arg]  any arguments
             parts = [f(t, value, *primals) for f, t in zip(jvps, tangents, strict=True) if f]
-            return value, functools.reduce(operator.add, parts) if parts else 0.0 * value
+            if not parts:
+                return value, tree_map(lambda x: 0.0 * x, value)
+            return value, tree_map(lambda *each: functools.reduce(operator.add, each), *parts)
 
         self.defjvp(rule)
 

@@ -13,6 +13,7 @@ from xfront_ir.opdef import Request
 
 from ..dtypes import float0
 from ..errors import UnexpectedTracerError
+from ..structs import filled
 from ..tracebacks import front_door
 from ..tracing import concrete
 from ..tracing.perturbed import reaching
@@ -265,7 +266,7 @@ def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:
             continue
         ct_type, _ = kind_of(name, ct)
         if ct_type.shape != t.shape:
-            path = tree_flatten_with_path(tree_unflatten(tree, [0] * len(kinds)))[0][k][0]
+            path = tree_flatten_with_path(filled(tree, [t for t, _ in kinds]))[0][k][0]
             raise ValueError(f"Custom VJP bwd rule for function {name} must produce cotangents of "
                              "the shapes of its arguments: argument "
                              f"{path[0].idx}{keystr(path[1:])} is {t}, but its cotangent is "
@@ -282,7 +283,7 @@ def _cotangents(tree: Any, made: Any) -> list:
     except ValueError:
         leaves, structure = tree_flatten(made, is_leaf=lambda x: x is None)
     spread = broadcast_prefix(tree_unflatten(structure, [*range(len(leaves))]),
-                              tree_unflatten(tree, [0] * tree.num_leaves))
+                              tree_unflatten(tree, [object()] * tree.num_leaves))
     return [leaves[i] for i in spread]
 
 
@@ -343,12 +344,13 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 @front_door
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list]:
-    """`(closed, captured)`: `fun` as a function of its arguments and the values it captured.
+    """`(closed, captured)`: `fun` as a function of its arguments and of the values it captured by
+    which a derivative may be taken: traced floats and complex numbers. Others stay captured.
 
     Args:
       fun: a function of arrays and trees, which may close over arrays and tracers.
       example_args: arguments of `fun`; only their structure, shapes and dtypes are read.
-    Returns: a list of the captured values, and a function for which `closed(*args, *captured)`
+    Returns: a list of these values, and a function for which `closed(*args, *captured)`
       equals `fun(*args)`. It raises TypeError for arguments unlike `example_args`.
 
     >>> def f(x):
@@ -373,10 +375,13 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
             if kind_of(name, own[-1])[0] is not t:
                 raise TypeError(f"{name} was converted for an argument of type {t}, but was called "
                                 f"with {kind_of(name, x)[0]}")
-        results = bind(flat.function, [*own, *args[n:]], name=name)
+        given_now = iter(args[n:])
+        held = [next(given_now) if m else x for x, m in zip(flat.captures, moved, strict=True)]
+        results = bind(flat.function, [*own, *held], name=name)
         return tree_unflatten(flat.out_tree, results)
 
-    return closed, list(flat.captures)
+    moved = [type(x) is Tracer and x.value.type.is_inexact for x in flat.captures]
+    return closed, [x for x, m in zip(flat.captures, moved, strict=True) if m]
 
 
 __all__ = ["closure_convert", "custom_gradient", "custom_vjp"]

@@ -25,11 +25,12 @@ from ..arrays import binding
 from ..arrays.dispatch import Program, deepest
 from ..arrays.placement import Placement, captured_on_several, placement
 from ..config import explain_cache_misses, trace_key
-from ..tracebacks import front_door
+from ..structs import filled
+from ..tracebacks import front_door, nameless
 from ..tracing import programs
 from ..tracing.compiled import living
 from ..tracing.following import sets_of
-from ..tracing.programs import bind
+from ..tracing.programs import bind, in_place
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
 from ..tracing.watching import explain_miss
@@ -287,6 +288,8 @@ class Jitted:
             compiled = donating(compiled, self.refuse_consumed, self.forget_donated)
             forget = compiled._clear_cache
         functools.update_wrapper(compiled, self.fun)
+        if not hasattr(self.fun, "__name__"):
+            nameless(compiled, self.fun)
         from ..stages import attach  # the stages stand on this file
 
         attach(compiled, self, forget)
@@ -296,6 +299,14 @@ class Jitted:
 
     def divide(self, args: tuple, kwargs: dict) -> tuple[tuple, list, Any]:
         """(static key, leaves, tree) of a call; in the tree, static arguments are None."""
+        statics, given = self.split(args, kwargs)
+        leaves, tree = tree_flatten(given)
+        if any([is_float0(x) for x in leaves]):
+            leaves, tree = tree_flatten(hidden(given))
+        return statics, leaves, tree
+
+    def split(self, args: tuple, kwargs: dict) -> tuple[tuple, tuple[list, dict]]:
+        """The static key of a call, and its arguments with None for static ones."""
         statics = []
         given, named = list(args), dict(kwargs)
         for i in self.options.static_argnums:
@@ -306,10 +317,7 @@ class Jitted:
             if k in named:
                 statics.append((k, type(named[k]), named[k]))
                 named[k] = None
-        leaves, tree = tree_flatten((given, named))
-        if any([is_float0(x) for x in leaves]):
-            leaves, tree = tree_flatten(hidden((given, named)))
-        return tuple(statics), leaves, tree
+        return tuple(statics), (given, named)
 
     def trace(self, args: tuple, kwargs: dict, kind: Callable[..., Any] = kind_of,
               divided: tuple[tuple, list, Any] | None = None) -> tuple[Flat, list, list]:
@@ -349,7 +357,7 @@ class Jitted:
                         named[place] = x
                 return self.fun(*given, **named)
 
-            names = self.names_of(args, leaves, tree)
+            names = self.names_of(args, kwargs, leaves)
             if explain_cache_misses.value:
                 explain_miss(self.name, self.fun, key, [*self.traces], names)
             outer, state.scope = state.scope, ()      # names inside are relative to the call
@@ -369,18 +377,19 @@ class Jitted:
             leaves[k] = np.broadcast_to(np.zeros((), t.dtype.numpy), t.shape)     # not looked at
         return found, leaves, self.donated(tree, len(leaves))
 
-    def names_of(self, args: tuple, leaves: list, tree: Any) -> list[str]:
-        """As `param_names`, at once where each argument is a leaf of its own."""
+    def names_of(self, args: tuple, kwargs: dict, leaves: list) -> list[str]:
+        """Names of the leaves of the arguments: parameter names with paths into trees."""
         if len(args) == len(leaves) and all(map(operator.is_, args, leaves)):
             names = self.options.names
             return [*names[: len(args)], *[f"args[{i}]" for i in range(len(names), len(args))]]
-        return self.param_names(tree, len(leaves))
+        return self.param_names(hidden(self.split(args, kwargs)[1]))
 
-    def param_names(self, tree: Any, n: int) -> list[str]:
-        """Names of the leaves of the arguments: parameter names with paths into trees."""
+    def param_names(self, given: Any) -> list[str]:
+        """As `names_of`, for the tree (positional, keyword arguments) without static ones;
+        any leaves will do."""
         names = self.options.names
         found = []
-        for path, _ in tree_flatten_with_path(tree_unflatten(tree, [0] * n))[0]:
+        for path, _ in tree_flatten_with_path(given)[0]:
             place = path[1]
             if path[0].idx == 0:
                 first = names[place.idx] if place.idx < len(names) else f"args[{place.idx}]"
@@ -391,8 +400,8 @@ class Jitted:
 
     def refuse(self, args: tuple, kwargs: dict, k: int) -> None:
         """Raise the TypeError that names the k-th leaf, which is not an array."""
-        _, leaves, tree = self.divide(args, kwargs)
-        name = self.param_names(tree, len(leaves))[k]
+        leaves = self.divide(args, kwargs)[1]
+        name = self.names_of(args, kwargs, leaves)[k]
         x = leaves[k]
         instead = "mark the argument static with static_argnums or static_argnames"
         if isinstance(x, np.ndarray) and not x.dtype.isnative:
@@ -405,8 +414,8 @@ class Jitted:
         """Raise the RuntimeError that names the arguments which were deleted or donated before."""
         from .donation import refuse_consumed  # an error's costs
 
-        _, leaves, tree = self.divide(args, kwargs)
-        refuse_consumed(self.name, leaves, self.param_names(tree, len(leaves)))
+        leaves = self.divide(args, kwargs)[1]
+        refuse_consumed(self.name, leaves, self.names_of(args, kwargs, leaves))
 
     def forget_donated(self, args: tuple, kwargs: dict) -> None:
         """Called after each call; see `donation.forget_donated`."""
@@ -421,15 +430,14 @@ class Jitted:
         """For each leaf, whether its argument is donated."""
         if not self.options.donate_argnums and not self.options.donate_argnames:
             return [False] * n
-        flags = []
-        n_given = len(tree.children()[0].children())
-        for path, _ in tree_flatten_with_path(tree_unflatten(tree, [0] * n))[0]:
-            if path[0].idx == 0:
-                i = path[1].idx
-                flags.append(i in self.options.donate_argnums
-                             or i - n_given in self.options.donate_argnums)
-            else:
-                flags.append(path[1].key in self.options.donate_argnames)
+        given, named = tree.children()
+        flags, n_given = [], len(given.children())
+        for i, part in enumerate(given.children()):
+            held = (i in self.options.donate_argnums
+                    or i - n_given in self.options.donate_argnums)
+            flags += [held] * part.num_leaves
+        for k, part in zip(named.node_data()[1], named.children(), strict=True):
+            flags += [k in self.options.donate_argnames] * part.num_leaves
         return flags
 
     # --- calls ---------------------------------------------------------------------------------
@@ -440,7 +448,7 @@ class Jitted:
             warm_up.begin(tree_leaves((args, kwargs)))
         flat, leaves, donated = self.trace(args, kwargs)
         if uses_refs(flat, leaves):
-            names = self.param_names(self.divide(args, kwargs)[2], len(leaves))
+            names = self.names_of(args, kwargs, leaves)
             return call_with_refs(self, flat, leaves, donated, names), None, True
         captured_tracer = any(type(x) is Tracer for x in flat.captures)
         if (state.current is not None or captured_tracer
@@ -458,6 +466,8 @@ class Jitted:
                 results = constrained(bind(flat.function, operands, name=self.name), outs)
                 return tree_unflatten(flat.out_tree, results), None, True
             results = bind(flat.function, operands, name=self.name)
+            if self.options.inline:
+                results = in_place(results)
             return tree_unflatten(flat.out_tree, results), None, True
         operands = [as_operand(x) for x in leaves]
         place, committed = self.placement(flat, operands, lambda: self.divide(args, kwargs)[2])
@@ -482,7 +492,7 @@ class Jitted:
         """
         def names() -> list[str]:
             structure = tree()
-            return self.param_names(structure, structure.num_leaves)
+            return self.param_names(tree_unflatten(structure, [object()] * structure.num_leaves))
 
         read = None if self.options.keep_unused else flat.read
         named = meshes(flat.function)
@@ -498,7 +508,7 @@ class Jitted:
         """The trees that shardings are prefixes of: positional arguments without static ones,
         keyword arguments, and the result."""
         return (self.dynamic(given), named,
-                tree_unflatten(flat.out_tree, [0] * len(flat.function.returns)))
+                filled(flat.out_tree, flat.function.return_types))
 
     def dynamic(self, args: Sequence[Any]) -> tuple:
         """Positional arguments without static ones."""

@@ -19,8 +19,9 @@ from ..arrays import binding
 from ..arrays.commitment import commitment
 from ..arrays.formats import Format, Layout
 from ..arrays.placement import Placement, Promised, placement, placement_of
+from ..structs import filled
 from ..tracing.trace import Recorded
-from ..tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
+from ..tree_util import broadcast_prefix, tree_flatten, tree_map
 from .flat import Flat
 
 
@@ -147,7 +148,7 @@ class Told:
         if self.out_shardings is None:
             return traced
         function = traced.function
-        result = tree_unflatten(traced.out_tree, [0] * len(function.returns))
+        result = filled(traced.out_tree, function.return_types)
         b = Builder(function.name)
         b.ops = list(function.ops)
         returns = []

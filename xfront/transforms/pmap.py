@@ -21,7 +21,7 @@ from ..arrays import binding
 from ..sharding.errors import IndivisibleError
 from ..sharding.mesh import Mesh
 from ..sharding.partition_spec import PartitionSpec
-from ..tracebacks import front_door
+from ..tracebacks import front_door, nameless
 from ..tracing.trace import emit
 from ..tree_util import tree_flatten, tree_unflatten
 from .flat import kind_of, name_of, positions
@@ -98,6 +98,7 @@ class _Parallel:
     def function(self) -> Any:
         """The callable that users get. It holds this object, which must not hold it, as in `jit`.
         """
+        @functools.wraps(self.fun)
         def call(*args: Any, **kwargs: Any) -> Any:
             return self.chosen(args, kwargs)(*args, **kwargs)
 
@@ -105,6 +106,8 @@ class _Parallel:
         if not (self.static or self.donated):    # with these, `jit` has more to do at each call
             made = binding.make_pjit(self.name, call, self.miss, global_cache_key=object())
         functools.update_wrapper(made, self.fun)
+        if not hasattr(self.fun, "__name__"):
+            nameless(made, self.fun)
         own = weakref.ref(made)
 
         def clear_cache() -> None:

@@ -28,9 +28,10 @@ from ..sharding.errors import DuplicateSpecError
 from ..sharding.mesh import AbstractMesh, AxisType, Mesh
 from ..sharding.partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
 from ..sharding.regions import Region, follows, inside, manual_axes, regions
+from ..structs import filled
 from ..tracebacks import front_door, front_door_of
 from ..tracing.following import varies
-from ..tracing.programs import bind
+from ..tracing.programs import bind, in_place
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
@@ -223,7 +224,7 @@ class Mapped:
 
         sets = [varies(x).union(s.axes) for x, s in zip(leaves, ins, strict=True)]
         flat = self.traced(call, kinds, mesh, axes, sets)
-        result = tree_unflatten(flat.out_tree, [0] * len(flat.function.returns))
+        result = filled(flat.out_tree, flat.function.return_types)
         told = self.spread("out_specs", self.out_specs, result)
         outs = [self.fitted("out_specs", spec, v.type, lambda i=i: f"result {i}")
                 for i, (spec, v) in enumerate(zip(told, flat.function.returns, strict=True))]
@@ -240,7 +241,7 @@ class Mapped:
         if self.check_vma and not follows():
             body = self.checked(body, mesh, axes, ins, outs)
         program = mapped_program(self.name, body, mesh.axes, axes, ins, outs, self.check_vma)
-        results = bind(program, operands, name=self.name)
+        results = in_place(bind(program, operands, name=self.name))
         if {*axes} != {*mesh.axis_names}:
             told = [public_spec(s).update(partitions=[*p, *[None] * (s.ndim - len(p))])
                     for s, p in zip(outs, told, strict=True)]

@@ -15,6 +15,7 @@ from xfront_ir.sharding import DividedBatch, Sharding, Spec
 
 from ..arrays.arguments import only
 from ..on_demand import above
+from ..structs import filled
 from ..tracebacks import front_door
 from ..tracing.programs import bind
 from ..tracing.trace import emit, state
@@ -321,7 +322,7 @@ def _out_axes(name: str, axes: Any, flat: Flat) -> tuple[int | None, ...]:
     if type(axes) is int and axes == 0:
         wanted = [0] * len(returns)
     else:
-        shape = tree_unflatten(flat.out_tree, [0] * len(returns))    # any numbers will do
+        shape = filled(flat.out_tree, [v.type for v in returns])
         wanted = _axes_of(axes, shape, "out_axes", name)
         _ask_nodes(shape, wanted)
     return tuple([o if o is None or 0 <= o <= v.type.ndim else _out_axis(name, o, v.type)
@@ -339,11 +340,11 @@ def _out_axis(name: str, axis: int, t: Any) -> int:
 def _check_unbatched(fun: Any, flat: Flat, positions: list, axis: Any, out: tuple) -> None:
     """Refuse out_axes=None for a result that depends on the mapped axis. Raises: ValueError."""
     function = flat.function
-    filled = (*positions, *[None] * (len(function.params) - len(positions)))
-    _, natural = vectorize(function, filled, axis)
+    every = (*positions, *[None] * (len(function.params) - len(positions)))
+    _, natural = vectorize(function, every, axis)
     for k, (o, p) in enumerate(zip(out, natural, strict=True)):
         if o is None and p is not None:
-            paths = tree_flatten_with_path(tree_unflatten(flat.out_tree, [0] * len(out)))[0]
+            paths = tree_flatten_with_path(filled(flat.out_tree, function.return_types))[0]
             at = keystr(paths[k][0])
             raise ValueError(f"at vmap out_axes{at}, got axis spec None but output was batched on "
                              f"axis {p}: result{at} of {placed(fun)} depends on the mapped axis, "

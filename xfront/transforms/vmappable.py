@@ -170,7 +170,7 @@ def _check_spec(x: Any, spec: Any, what: str, name: str) -> None:
 
 
 def _specs_of(axes: Any, tree: Any, what: str, name: str) -> list[Any]:
-    full = tree_unflatten(tree, [0] * tree.num_leaves)
+    full = tree_unflatten(tree, [object()] * tree.num_leaves)
     try:
         return broadcast_prefix(axes, full, is_leaf=lambda x: x is None or is_spec(x))
     except ValueError:

@@ -14,6 +14,7 @@ from xfront_ir.passes.discharge import discharge
 
 from ..arrays.placement import placement
 from ..arrays.refs import Ref
+from ..structs import filled
 from ..tracing.programs import bind
 from ..tracing.trace import Recorded, state
 from ..tracing.tracer import Tracer
@@ -41,7 +42,7 @@ def call_with_refs(jitted: Any, flat: Flat, leaves: Sequence[Any], donated: list
         if not told.names_none():
             raise NotImplementedError(f"{jitted.name} takes references, so it cannot be told where "
                                       "to run: leave out its shardings, device and backend")
-        told.results(tree_unflatten(flat.out_tree, [0] * flat.out_tree.num_leaves))
+        told.results(filled(flat.out_tree, flat.function.return_types))
     inner, order, written = remembered(
         flat.function, "on contents", _on_contents, flat, len(leaves))
     values = [operands[i].held if type(operands[i]) is Ref else operands[i] for i in order]
@@ -66,7 +67,7 @@ def _on_contents(flat: Flat, n: int) -> tuple[Flat, tuple[int, ...], tuple[int, 
     order = (*range(n), *held)
     params = [made.params[i] for i in (*order, *others)]
     function = made.replace(params=params, param_names=(), weak_params=())
-    out_tree = tree_structure((tree_unflatten(flat.out_tree, [0] * flat.out_tree.num_leaves),
+    out_tree = tree_structure((filled(flat.out_tree, flat.function.return_types),
                                [0] * len(written)))
     captures = [flat.captures[i - n] for i in others]
     return Flat(Recorded(function, captures, flat.trace), out_tree), order, written

@@ -66,6 +66,10 @@ def _participants(attrs: Any) -> int:
     return len(groups[0]) if groups else math.prod(attrs["sizes"])
 
 
+class GroupsError(IRTypeError, ValueError):
+    """Groups that do not divide the participants evenly."""
+
+
 def _check_axes(name: str, attrs: Any) -> None:
     axes, sizes = attrs["axes"], attrs["sizes"]
     if len(axes) != len(sizes) or len(set(axes)) != len(axes):
@@ -74,9 +78,9 @@ def _check_axes(name: str, attrs: Any) -> None:
     groups = attrs.get("groups")
     if groups:
         if len({len(g) for g in groups}) != 1:
-            raise IRTypeError(f"{name}: groups must all have the same size, got {groups}")
+            raise GroupsError(f"{name}: groups must all have the same size, got {groups}")
         if sorted(i for g in groups for i in g) != list(range(math.prod(sizes))):
-            raise IRTypeError(f"{name}: groups must contain each of the {math.prod(sizes)} "
+            raise GroupsError(f"{name}: groups must contain each of the {math.prod(sizes)} "
                               f"participants exactly once, got {groups}")
 
 

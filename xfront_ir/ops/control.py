@@ -531,7 +531,7 @@ def _transpose_scan(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -
     of_consts, of_init, of_xs = (tuple([m is LINEAR for m in group]) for group in marks)
     types, carry_types, _ = SCAN.split(attrs, body.param_types)
     for t in carry_types:
-        if not t.is_inexact:
+        if not (t.is_inexact or t.dtype.is_integer):
             raise IRTypeError(f"scan: a linear scan cannot carry a value of type {t}; split the "
                               "scan first")
     linear = (*of_consts, *[True] * len(carry_types), *of_xs)

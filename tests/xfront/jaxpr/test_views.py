@@ -277,3 +277,52 @@ def test_wrapped_functions():
     known = [pe.PartialVal.known(2.0), pe.PartialVal.unknown(X.aval)]
     jaxpr, pvals, consts = pe.trace_to_jaxpr_nounits(lambda a, x: [a * x], known, True)
     assert eval_jaxpr(jaxpr, consts, X)[0].tolist() == [1, 2, 4] and not pvals[0].is_known()
+
+
+def test_names_of_arguments_and_results():
+    def f(p, *rest, rate=1.0, **options):
+        return {"u": p["w"] * rate, "v": (rest, None)}
+
+    info = jax.make_jaxpr(f)({"w": 1.0, "b": (2.0, 3)}, 4.0, rate=2.0, z=5.0).jaxpr.debug_info
+    assert info.arg_names == ("p['b'][0]", "p['b'][1]", "p['w']", "rest[0]", "rate",
+                              "options['z']")
+    assert info.result_paths == ("result['u']", "result['v'][0][0]") and info.func_name == "f"
+    info = jax.make_jaxpr(lambda n, x: x, static_argnums=0)("a", 2.0).jaxpr.debug_info
+    assert info.arg_names == ("x",) and info.result_paths == ("result",)
+    info = jax.jit(lambda x, y: [x, (y,)]).trace(1.0, 2.0).jaxpr.jaxpr.debug_info
+    assert info.arg_names == ("x", "y") and info.result_paths == ("result[0]", "result[1][0]")
+
+
+def test_an_interpreter_runs_eqns_in_their_context():
+    closed = jax.make_jaxpr(lambda x: jnp.sin(x) + 1.0)(1.0)
+    env = dict(zip(closed.jaxpr.invars, [2.0], strict=True))
+    for eqn in closed.eqns:
+        with eqn.ctx.manager:
+            out = eqn.primitive.bind(*[v.val if isinstance(v, core.Literal) else env[v]
+                                       for v in eqn.invars], **eqn.params)
+        env[eqn.outvars[0]] = out
+    np.testing.assert_allclose(out, np.sin(2.0) + 1, rtol=1e-6)
+    eqn = closed.eqns[0]
+    made = core.new_jaxpr_eqn(eqn.invars, eqn.outvars, eqn.primitive, eqn.params, ctx=eqn.ctx)
+    assert made.ctx is eqn.ctx
+    with pytest.raises(TypeError, match="ctx"):
+        core.new_jaxpr_eqn(eqn.invars, eqn.outvars, eqn.primitive, eqn.params, ctx=1)
+
+
+def test_a_shard_map_is_shown_as_itself():
+    mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    f = jax.shard_map(lambda x: x * 2, mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P("i"))
+    (eqn,) = jax.make_jaxpr(f)(X).eqns
+    assert eqn.primitive.name == "shard_map"
+
+
+def test_evaluated_control_flow_is_as_weak_as_its_bodies():
+    def f(x):
+        _, ys = lax.scan(lambda c, x: (c + x, c), 0.0, x)
+        return ys, lax.cond(x[0] > 0, lambda: 1.0, lambda: 2.0), lax.fori_loop(
+            0, 2, lambda i, c: 2 * c, 1.0)
+
+    closed = jax.make_jaxpr(f)(X)
+    for run in (core.jaxpr_as_fun(closed), jax.jit(core.jaxpr_as_fun(closed))):
+        ys, one, four = run(X)
+        assert ys.weak_type and one.weak_type and four.weak_type and one == 1 and four == 4

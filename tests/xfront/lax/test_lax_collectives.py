@@ -158,3 +158,14 @@ def test_casts_are_for_shard_map():
         lax.pcast(x, "i", to="elsewhere")
     with pytest.raises(TypeError, match="pcast"):
         lax.pcast(object(), "i", to="varying")
+
+
+@pytest.mark.parametrize("groups, error", [
+    ([[0, 1], [1, 2]], ValueError), ([[0, 1], [2, 7]], ValueError), ([[0, 1], [2, -1]], ValueError),
+    ([[0, 1]], ValueError), ([[0], [1, 2, 3]], ValueError), ([], ValueError),
+    ([0, 1, 2, 3], TypeError), ([[0.0, 1.0], [2.0, 3.0]], TypeError), ("ab", TypeError)])
+def test_wrong_groups_are_refused(groups, error):
+    for op in (lax.psum, lax.pmax, lax.pmean, lax.all_gather):
+        with pytest.raises(error, match="groups"):
+            xfront.vmap(lambda x, op=op: op(x, "i", axis_index_groups=groups),
+                        axis_name="i")(np.arange(4.0, dtype=np.float32))

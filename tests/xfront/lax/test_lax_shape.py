@@ -132,3 +132,9 @@ def test_barrier_keeps_trees():
     made = lax.optimization_barrier({"a": V, "b": 1})
     same(made["a"], V)
     assert made["b"].weak_type
+
+
+def test_stop_gradient_makes_arrays_of_numbers():
+    made = lax.stop_gradient({"a": 1.0, "b": np.float16(2), "c": np.ones(2, np.float32), "d": None})
+    assert all(isinstance(x, xfront.Array) for x in (made["a"], made["b"], made["c"]))
+    assert made["a"].weak_type and made["b"].dtype == np.float16 and made["d"] is None

@@ -103,12 +103,42 @@ def test_print_shows_values_of_trees_as_arrays(capfd):
         jax.debug.print("{} {t} {k} {x[1]:.1f} {t[a].dtype} {x!r}", x, k=k, x=x,
                         t={"a": x, "b": "c"})
 
-    for run in (show, jax.jit(show)):
+    key = "Array((), dtype=key<fry>) overlaying:\n"
+    for run, before in ((show, key), (jax.jit(show), "")):
         run(X, jax.random.key(3))
         jax.effects_barrier()
         assert capfd.readouterr().out == (
-            "[0. 1. 2.] {'a': Array([0., 1., 2.], dtype=float32), 'b': 'c'} [0 3] 1.0 float32 "
-            "Array([0., 1., 2.], dtype=float32)\n")
+            f"[0. 1. 2.] {{'a': Array([0., 1., 2.], dtype=float32), 'b': 'c'}} {before}[0 3] 1.0 "
+            "float32 Array([0., 1., 2.], dtype=float32)\n")
+
+
+def test_callbacks_are_given_keys_and_in_compiled_programs_their_words():
+    keys, seen = jax.random.split(jax.random.key(0), 2), []
+
+    def note(k):
+        seen.append((str(k.dtype), k.shape, jax.random.key_data(k).tolist()))
+
+    words = jax.random.key_data(keys).tolist()
+    jax.debug.callback(note, keys)
+    jax.vmap(lambda k: jax.debug.callback(note, k))(keys)
+    jax.jit(lambda k: jax.debug.callback(note, k))(keys)
+    jax.effects_barrier()
+    assert seen[0] == ("key<fry>", (2,), words)
+    assert sorted(seen[1:3]) == sorted([("key<fry>", (), w) for w in words])
+    assert seen[3] == ("uint32", (2, 2), words)
+
+
+def test_vmap_of_an_ordered_debug_callback_goes_example_by_example(capfd):
+    def show(x):
+        jax.debug.print("a {}", x, ordered=True)
+        jax.debug.print("b {}", x, ordered=True)
+        return x * x
+
+    for run in (jax.vmap(show), jax.jit(jax.vmap(jax.grad(show)))):
+        run(X)
+        jax.effects_barrier()
+        assert capfd.readouterr().out.split("\n")[:-1] == [
+            f"{c} {x}" for c in "ab" for x in (0.0, 1.0, 2.0)]
 
 
 def test_python_numbers_reach_the_host_as_arrays_of_the_mode(capfd):

@@ -174,7 +174,26 @@ def test_weak_results_of_one_dtype_are_one_type():
     made = lax.cond(True, lambda: 1.0, lambda: jnp.float32(2))
     assert made == 1 and not made.weak_type
     assert lax.cond(True, lambda: 1.0, lambda: 2.0).weak_type
+    assert lax.cond(True, lambda: jnp.float32(1), lambda: 2.0).weak_type
+    assert lax.switch(1, [lambda: 1.0, lambda: jnp.float32(2)]).weak_type
+    assert not lax.switch(1, [lambda: jnp.float32(1), lambda: 2.0]).weak_type
 
+
+@pytest.mark.parametrize("run", [lambda f: f, jax.jit])
+def test_results_of_loops_are_as_weak_as_those_of_the_body(run):
+    """The body is traced again for another dtype alone, so a number stays one in ys, as in JAX."""
+    strong = jnp.float32(0)
+    (last, other), (a, b) = run(lambda z: lax.scan(
+        lambda c, x: ((c[0] + x, c[0] * c[1]), (c[0], c[0] + x)), (0.0, 0.0), X))(strong)
+    assert (last.weak_type, other.weak_type) == (False, True)
+    assert (a.weak_type, b.weak_type) == (True, False)
+    assert a.tolist() == [0, 0, 1] and (a + jnp.ones(3, jnp.bfloat16)).dtype == jnp.bfloat16
+    last, ys = run(lambda z: lax.scan(lambda c, x: (c + x, (c, 2 * c)), 0, X))(strong)
+    assert not last.weak_type and not any(y.weak_type for y in ys)    # traced again, for f32
+    for made in (run(lambda z: lax.scan(lambda c, x: (1.0, x), z, X)[0])(strong),
+                 run(lambda z: lax.while_loop(lambda c: c < 0.5, lambda c: 1.0, z))(strong),
+                 run(lambda z: lax.fori_loop(0, 2, lambda i, c: 1.0, z))(strong)):
+        assert made == 1 and made.weak_type and made.dtype == np.float32
 
 @pytest.mark.parametrize("init, body", [
     (0.0, lambda c: 5), (np.float32(0), lambda c: 5), (0, lambda c: True),
@@ -198,6 +217,12 @@ def test_a_loop_without_jit_carries_arrays():
         n, x = lax.while_loop(lambda c: c[0] < 5, lambda c: (c[0] + 1, c[1]), (0, np.ones(2)))
     assert isinstance(n, jax.Array) and n.weak_type and n == 5
     assert isinstance(x, jax.Array) and x.shape == (2,)
+
+
+def test_a_scan_without_steps_has_its_results_without_jit_too():
+    with jax.disable_jit():
+        carry, ys = lax.scan(lambda c, x: (c, {"y": x * 2}), 1.0, jnp.ones((0, 3)))
+    assert carry == 1 and ys["y"].shape == (0, 3)
 
 
 @pytest.mark.parametrize("bounds", [(0, 2 ** 31), (-2 ** 40, 0), (0, 2 ** 63)])

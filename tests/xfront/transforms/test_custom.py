@@ -530,3 +530,29 @@ def test_a_keyword_only_parameter_with_a_default_is_the_function_s_own():
         assert made(1.0) == wanted and jax.grad(made)(1.0) == 7
         with pytest.raises(TypeError, match="keyword-only arguments, but got k"):
             made(1.0, k=5.0)
+
+
+def test_rules_for_each_argument_of_a_function_with_a_tree_of_results():
+    f = jax.custom_jvp(lambda x, y: {"a": x * y, "b": x})
+    f.defjvps(lambda t, value, x, y: {"a": 10 * t, "b": t},
+              lambda t, value, x, y: {"a": value["b"] * t, "b": 0 * t})
+    made = jax.jit(jax.jacfwd(f, (0, 1)))(2.0, 3.0)
+    assert made == {"a": (10, 2), "b": (1, 0)}
+    f.defjvps(None, None)
+    assert jax.jvp(f, (2.0, 3.0), (1.0, 1.0)) == ({"a": 6, "b": 2}, {"a": 0, "b": 0})
+
+
+def test_closure_convert_moves_what_a_derivative_may_be_taken_by():
+    i, key = jnp.arange(3), jax.random.key(0)
+
+    def f(y, n):
+        closed, captured = jax.closure_convert(
+            lambda x: x * y + n + i.sum() + jax.random.uniform(key), 1.0)
+        assert [(x.dtype, x.shape) for x in captured] == [(jnp.float32, ())]
+        return closed(2.0, 3.0 * captured[0])
+
+    plain, moved = jax.closure_convert(lambda x: x + i.sum(), 1.0)
+    assert moved == [] and plain(2.0) == 5
+    for run in (f, jax.jit(f)):
+        np.testing.assert_allclose(jax.grad(run)(2.0, 3), 6.0)
+    assert jax.vmap(jax.grad(f))(jnp.ones(3), i).tolist() == [6, 6, 6]

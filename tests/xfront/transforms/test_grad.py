@@ -1,5 +1,7 @@
 """grad, value_and_grad, jvp, linearize, Jacobians: arguments, aux, dtypes, errors."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -145,8 +147,22 @@ def test_linear_transpose():
     assert jax.linear_transpose(lambda a, b: (a + b, a * 2), 1.0, 1.0)((1.0, 2.0)) == (5, 1)
     with pytest.raises(NotImplementedError):
         jax.linear_transpose(jnp.sin, spec)(jnp.arange(3.0))
-    with pytest.raises(TypeError):
-        jax.linear_transpose(linear, 1)
+
+
+def test_linear_transpose_of_integers_to_integers():
+    i = jnp.arange(3)
+    transposed = functools.partial(jax.linear_transpose, lambda x: jnp.array([[0, 1, 2]]) @ x * 3)
+    for run in (lambda f: f, jax.jit):
+        (got,) = run(transposed(i))(jnp.array([2]))
+        assert got.dtype == jnp.int32 and got.tolist() == [0, 6, 12]
+        (got,) = run(jax.linear_transpose(
+            lambda x: jax.lax.scan(lambda c, a: (c + a, c), jnp.int32(0), x), i))((1, i))
+        assert got.tolist() == [4, 3, 1]
+    assert jax.linear_transpose(lambda x: x.astype(jnp.int8), 1)(jnp.int8(5)) == (5,)
+    for fun, x in ((lambda x: x * 1.0, i), (lambda x: x > 1, i), (lambda p: p, (i, 1.0)),
+                   (lambda x: x, i > 1)):
+        with pytest.raises(TypeError, match="integer -> integer functions"):
+            jax.linear_transpose(fun, x)
 
 
 def test_forward_and_backward_as_two_functions():

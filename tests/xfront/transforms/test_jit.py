@@ -2,6 +2,7 @@
 
 import collections
 import functools
+import inspect
 import warnings
 from typing import Any, cast
 
@@ -308,3 +309,35 @@ def test_a_struct_stands_for_an_argument_that_is_not_read() -> None:
         jax.jit(lambda s, x: x, keep_unused=True)(s, 1.0)
     with pytest.raises(TypeError, match="at path s"):
         jax.jit(lambda x: jax.jit(lambda s, x: x + s)(s, x))(1.0)
+
+
+def test_an_inlined_call_is_recorded_as_its_ops():
+    f = jax.jit(lambda x: (jnp.sin(x) * 2, x, None), inline=True)
+
+    def names(fun):
+        return [e.primitive.name for e in jax.make_jaxpr(fun)(1.0).eqns]
+
+    assert names(f) == ["sin", "mul"] and names(jax.jit(f)) == ["jit"]
+    assert names(lambda x: jax.jit(f)(x)[0]) == ["jit"]
+    (call,) = jax.make_jaxpr(jax.jit(lambda x: f(x)[0] + 1))(1.0).eqns
+    assert [e.primitive.name for e in call.params["jaxpr"].eqns] == ["sin", "mul", "add"]
+    assert jax.jit(lambda x: f(x)[1])(2.0) == 2 and f(0.0)[0] == 0
+    assert jax.grad(lambda x: f(x)[0] if f(x)[0] > -1 else x)(0.0) == 2
+    assert jax.vmap(f)(jnp.zeros(2))[0].tolist() == [0, 0]
+    within = jax.jit(lambda y: jax.jit(lambda x: x * y, inline=True)(3.0))
+    assert within(2.0) == 6 and jax.grad(within)(2.0) == 3
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.grad, jax.vmap, jax.checkpoint, jax.jacfwd,
+                                       jax.pmap, jax.named_call])
+def test_names_of_what_is_made_of_partials_and_objects(transform):
+    def scaled(x, by):
+        return x * by
+
+    class Twice:
+        def __call__(self, x):
+            return x * 2
+
+    assert transform(functools.partial(scaled, by=2.0)).__name__ == "scaled"
+    assert transform(Twice()).__name__ == "<unnamed function>"
+    assert list(inspect.signature(transform(scaled)).parameters) == ["x", "by"]

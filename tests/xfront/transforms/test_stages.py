@@ -96,4 +96,14 @@ def test_make_jaxpr():
 
 def test_typeof():
     assert jax.typeof(X).shape == (3,) and jax.typeof(1.0).weak_type
+    assert jax.typeof(1.0) and jax.typeof(X[:0])
     assert jax.jit(lambda x: x * jax.typeof(x).size)(X).tolist() == [0, 3, 6]
+
+
+def test_infos_of_arguments_and_results_as_text():
+    compiled = jax.jit(lambda x: (x.T, jax.random.key(0))).lower(jnp.ones((2, 3))).compile()
+    (info,) = compiled.args_info[0]
+    assert repr(info) == "ArgInfo(_aval=ShapedArray(float32[2,3]), donated=False)"
+    made, key = compiled.out_info
+    assert made.format.layout.major_to_minor == (0, 1) and "format=Layout(" in repr(made)
+    assert made != made.update(sharding=made.sharding) and key.shape == ()

@@ -22,8 +22,22 @@ class Held:
         return cls(*children)
 
 
+@jax.tree_util.register_pytree_node_class
+class Shaped(Held):
+    """Its constructor asks for an array, and takes no number."""
+
+    def __init__(self, a):
+        assert len(a.shape) <= 2 and a.dtype == jnp.float32
+        self.a = a
+
+
+HERE = jax.sharding.SingleDeviceSharding(jax.devices()[0])
 DOUBLE = {
-    "jit": lambda f, p: jax.jit(f)(p).a, "vmap": lambda f, p: jax.vmap(f)(p).a,
+    "jit": lambda f, p: jax.jit(f)(p).a,
+    "jit that is told where": lambda f, p: jax.jit(f, out_shardings=HERE)(p).a,
+    "jit that donates": lambda f, p: jax.jit(f, donate_argnums=0)(jax.device_put(p)).a,
+    "compiled": lambda f, p: jax.jit(f).lower(p).compile()(p).a,
+    "vmap": lambda f, p: jax.vmap(f)(p).a,
     "vmap of jit": lambda f, p: jax.vmap(jax.jit(f))(p).a,
     "vmap with axes": lambda f, p: jax.vmap(lambda p: (f(p), p.a), out_axes=(0, 0))(p)[0].a,
     "vjp": lambda f, p: jax.vjp(f, p)[1](p)[0].a,
@@ -38,10 +52,11 @@ DOUBLE = {
 }
 
 
+@pytest.mark.parametrize("kind", [Held, Shaped])
 @pytest.mark.parametrize("way", DOUBLE)
-def test_trees_whose_constructors_look_at_their_leaves(way):
+def test_trees_whose_constructors_look_at_their_leaves(way, kind):
     x = np.array([1.0, 2.0, 3.0], np.float32)
-    np.testing.assert_allclose(DOUBLE[way](lambda p: Held(p.a * 2), Held(x)), 2 * x)
+    np.testing.assert_allclose(DOUBLE[way](lambda p: kind(p.a * 2), kind(x)), 2 * x)
 
 
 def test_an_object_whose_name_is_no_string():
