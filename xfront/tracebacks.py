@@ -64,7 +64,7 @@ def dressed(call: Any, named: Any) -> Any:
     `functools.update_wrapper`, but faster for a plain function."""
     if type(named) is not FunctionType:
         if isinstance(getattr(named, "__name__", ""), str):
-            return functools.update_wrapper(call, named)
+            return without_stages(functools.update_wrapper(call, named))
         # an object whose class has a field of this name
         call.__name__ = call.__qualname__ = type(named).__name__
         return functools.update_wrapper(call, named, ("__module__", "__doc__"))
@@ -75,6 +75,20 @@ def dressed(call: Any, named: Any) -> Any:
         call.__type_params__ = _type_params(named)
     call.__dict__.update(named.__dict__)
     call.__wrapped__ = named
+    return without_stages(call)
+
+
+_OF_COMPILED = ("_jitted", "_stages", "trace", "lower", "eval_shape", "clear_cache",
+                "_clear_cache", "_cache_size")
+
+
+def without_stages(call: Any) -> Any:
+    """`call` without the stages that came with the attributes of a compiled function: they are
+    those of that function, not of what was made of it."""
+    own = call.__dict__
+    if "_stages" in own:
+        for name in _OF_COMPILED:
+            own.pop(name, None)
     return call
 
 
