@@ -285,11 +285,11 @@ class Jitted:
 
             compiled = donating(compiled, self.refuse_twice, self.refuse_consumed,
                                 self.forget_donated)
-            forget = cached._clear_cache
         without_stages(functools.update_wrapper(compiled, self.fun))
-        if compiled is not cached:
-            compiled._clear_cache, compiled._cache_size = cached._clear_cache, cached._cache_size
-        compiled._jitted = self
+        cached._jitted = self
+        if compiled is not cached:               # methods of C++ cannot be pickled
+            forget = compiled._clear_cache = lambda: cached._clear_cache()
+            compiled._cache_size = lambda: cached._cache_size()
         from ..stages import attach  # the stages stand on this file
 
         attach(compiled, self, forget)

@@ -110,7 +110,7 @@ class _Parallel:
             return self.chosen(args, kwargs)(*args, **kwargs) if mesh is None else (
                 self.call_across(mesh, args, kwargs))
 
-        made: Any = call
+        made: Any = functools.update_wrapper(call, self.fun)      # C++ asks it for the signature
         if not (self.static or self.donated):    # with these, `jit` has more to do at each call
             made = binding.make_pjit(self.name, call, self.miss, global_cache_key=object())
         without_stages(functools.update_wrapper(made, self.fun))
