@@ -12,7 +12,13 @@ from typing import Any
 from xfront_ir.types import TensorType
 
 from .structs import filled, shape_struct
-from .tree_util import keystr, tree_flatten_with_path, tree_structure, tree_unflatten
+from .tree_util import (
+    keystr,
+    tree_flatten_with_path,
+    tree_leaves,
+    tree_structure,
+    tree_unflatten,
+)
 
 Kind = tuple[TensorType, bool]
 """An IR type, and whether it is weak."""
@@ -65,6 +71,10 @@ class Signature:
     def in_avals(self) -> Any:
         """The tree (args, kwargs) of types."""
         return tree_unflatten(self.in_tree, [shape_struct(t, w).aval for t, w in self.kinds])
+
+    def consumed(self, args: tuple, kwargs: dict) -> list[Any]:
+        """The leaves of arguments that a call donates."""
+        return [x for x, d in zip(tree_leaves((args, kwargs)), self.donated, strict=False) if d]
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:

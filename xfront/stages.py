@@ -40,7 +40,7 @@ from .tracing.compiled import captures_first, compile_body, prune
 from .tracing.trace import state
 from .tracing.tracer import Tracer
 from .transforms.custom_rules import named_argnums
-from .transforms.donation import forget_donated, refuse_consumed, warn_of_unusable
+from .transforms.donation import forget_donated, refuse_consumed, refuse_twice, warn_of_unusable
 from .transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
 from .tree_util import tree_flatten, tree_map, tree_unflatten
 
@@ -249,6 +249,9 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> xfront.eval_shape(jnp.dot, jnp.ones((2, 3)), jnp.ones(3)).shape
     (2,)
     """
+    own = getattr(fun, "eval_shape", None) if type(fun) is binding.PjitFunction else None
+    if own is not None:
+        return own(*args, **kwargs)
     return shapes_of(*trace_for(with_arrays(fun), args, kwargs, set(), "eval_shape"))
 
 
@@ -316,8 +319,12 @@ class Traced(_Stage):
 
     @property
     def out_info(self) -> Any:
-        """The result's tree with `ShapeDtypeStruct` leaves."""
-        return shapes_of(self._flat, self._leaves)
+        """The result's tree with `ShapeDtypeStruct` leaves; `out_shardings` says how they lie."""
+        return tree_unflatten(self.out_tree, self._structs())
+
+    def _structs(self) -> list[ShapeDtypeStruct]:
+        made, told = structs_of(self._flat, self._leaves), self._jitted.options.told
+        return made if told is None else told.placed(self.out_tree, made)
 
     @property
     def out_avals(self) -> Any:
@@ -408,7 +415,7 @@ class Lowered(_Stage):
             extras=None if plain else lowering.needed(wanted))
         self._stage = "lowered" if plain else "compiled"
         self.out_tree = traced.out_tree
-        self._structs = structs_of(traced._flat, traced._leaves)    # on the mesh in context now
+        self._structs = traced._structs()        # on the mesh in context now
 
     @property
     def out_info(self) -> Any:
@@ -599,9 +606,12 @@ class Compiled(_Stage):
           ValueError: for arguments that are committed to another device.
           RuntimeError: where an argument was deleted or donated before.
         """
+        watched = len(self._place.devices) > 1 and any(self.signature.donated)
+        if watched:
+            refuse_twice(self.signature.name, self.signature.consumed(args, kwargs), (args, kwargs))
         try:
             made = self._called(*args, **kwargs)
-            if len(self._place.devices) > 1 and any(self.signature.donated):
+            if watched:
                 forget_donated((args, kwargs))
             return made
         except (RuntimeError, ValueError):
@@ -781,8 +791,7 @@ def attach(compiled: Any, jitted: Any, forget: Callable[[], None]) -> None:
         jitted.traces.clear()
         forget()
 
-    compiled.trace, compiled.lower, compiled.eval_shape = trace, lower, shape
-    compiled.clear_cache = clear
+    binding.give_stages(compiled, trace=trace, lower=lower, eval_shape=shape, clear_cache=clear)
 
 
 __all__ = ["ArgInfo", "ClosedProgram", "Compiled", "CompilerOptions", "Lowered",

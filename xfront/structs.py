@@ -70,6 +70,8 @@ class ShapeDtypeStruct:
         self.dtype = dtype if hasattr(dtype, "ir") else binding.canonical_dtype(np.dtype(dtype))
         self.sharding, self.weak_type = sharding, weak_type
         self.manual_axis_type = manual_axis_type or INVARYING
+        if type(sharding) is binding.NamedSharding and len(sharding.spec) > len(self.shape):
+            sharding.shard_shape(self.shape)     # raises: the spec has too many entries
         if sharding is not None and isinstance(self._layout, Layout):
             check_layout("ShapeDtypeStruct", self._layout, sharding, self.shape, self.dtype)
 

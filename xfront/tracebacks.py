@@ -63,10 +63,8 @@ def dressed(call: Any, named: Any) -> Any:
     """`call` with the name, signature and documentation of another function, as after
     `functools.update_wrapper`, but faster for a plain function."""
     if type(named) is not FunctionType:
-        if not hasattr(named, "__name__"):
-            return nameless(functools.update_wrapper(call, named), named)
-        if isinstance(named.__name__, str):
-            return functools.update_wrapper(call, named)
+        if not hasattr(named, "__name__") or isinstance(named.__name__, str):
+            return named_after(call, named)
         # an object whose class has a field of this name
         call.__name__ = call.__qualname__ = type(named).__name__
         return functools.update_wrapper(call, named, ("__module__", "__doc__"))
@@ -77,17 +75,34 @@ def dressed(call: Any, named: Any) -> Any:
         call.__type_params__ = _type_params(named)
     call.__dict__.update(named.__dict__)
     call.__wrapped__ = named
+    return without_stages(call)
+
+
+_OF_COMPILED = ("_jitted", "_stages", "trace", "lower", "eval_shape", "clear_cache",
+                "_clear_cache", "_cache_size")
+
+
+def without_stages(call: Any) -> Any:
+    """`call` without the stages that came with the attributes of a compiled function: they are
+    those of that function, not of what was made of it."""
+    own = call.__dict__
+    if "_stages" in own:
+        for name in _OF_COMPILED:
+            own.pop(name, None)
     return call
 
 
-def nameless(call: Any, named: Any) -> Any:
-    """`call` with the name of the function in a partial object, or a word for objects without."""
-    inner = named
-    while isinstance(inner, functools.partial):
-        inner = inner.func
-    call.__name__ = getattr(inner, "__name__", "<unnamed function>")
-    call.__qualname__ = getattr(inner, "__qualname__", "<unnamed function>")
-    return call
+def named_after(call: Any, named: Any) -> Any:
+    """`call` with the attributes of another function, but for its stages; where that has no name,
+    with that of the function in a partial object, or a word."""
+    functools.update_wrapper(call, named)
+    if not hasattr(named, "__name__"):
+        inner = named
+        while isinstance(inner, functools.partial):
+            inner = inner.func
+        call.__name__ = getattr(inner, "__name__", "<unnamed function>")
+        call.__qualname__ = getattr(inner, "__qualname__", "<unnamed function>")
+    return without_stages(call)
 
 
 _CALL = front_door(lambda: None).__code__

@@ -19,6 +19,9 @@ from .binding import ArrayImpl
 from .commitment import Promised, commitment
 from .keys import KeyArray
 
+ONE_DEVICE = "_device"
+"""The axis of the meshes by which programs name a single device."""
+
 
 class Placement:
     """Where a program runs. Equal placements are one object.
@@ -146,9 +149,16 @@ def _on_several(args: Sequence[Any], function: str, names: Any, read: Any, told:
       is on several.
     """
     from ..sharding.context import abstract_alone, context_mesh
+    from ..sharding.mesh import mesh_of
     from ..sharding.spread import spread
 
     ins, outs = told or ((), ())
+    if named and told is None and all([mesh.names == (ONE_DEVICE,) for mesh in named]):
+        devices = [mesh.devices.flat[0] for mesh in map(mesh_of, named) if mesh is not None]
+        there = [Promised(None, binding.single_device_sharding(device),
+                          f"a sharding inside {function}") for device in devices]
+        return placement([*args, *there], function, names,
+                         None if read is None else lambda: [*read(), *[True] * len(there)])[0]
     if named or any([s is not None for s in (*ins, *outs)]):
         return spread(args, function, names, read, told=ins, outs=outs, named=tuple(named))
     there = [s for i, x in enumerate(args)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from xfront_ir import dtypes, ops
+from xfront_ir.ops.collective import check_groups
 
 from ..arrays.annotations import Array
 from ..arrays.dispatch import eager
@@ -131,6 +132,7 @@ def _psum(x: Any, axis_name: Any, groups: Any) -> Any:
     names, own = _positions(axis_name, np.ndim(array_like("psum", x)))
     names, sizes = axis_sizes("psum", names)
     if isinstance(x, (bool, int, float, complex)) and not own:
+        check_groups("psum", sizes, groups)
         return x * _participants(sizes, groups)
 
     def body(x: Any) -> Any:

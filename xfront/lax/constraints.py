@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 from ..arrays import binding
 from ..arrays.formats import Format, sharding_in
 from ..devices import device_put
-from ..sharding.constraint import checked, constraint
+from ..sharding.constraint import checked, constraint, on_one_device
 from ..sharding.context import as_sharding
 from ..tracebacks import front_door
+from ..tracing.trace import state
 from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 
@@ -23,12 +24,14 @@ def with_sharding_constraint(x: T, shardings: Any) -> T:
     Args:
       x: tree of arrays.
       shardings: a Sharding, a PartitionSpec on the mesh in context, a Format with the platform's
-        own layout, or a tree prefix of these. A sharding on a single device has no effect inside a
-        program, and places arrays outside.
-    Returns: the same values. A dimension that its mesh axes do not divide evenly stays whole; under
-      vmap the compiler chooses how the batch dimension is divided.
+        own layout, or a tree prefix of these. A program with a sharding on a single device runs on
+        that device.
+    Returns: the same values. In a program a dimension that its mesh axes do not divide evenly is
+      divided over the first of them alone that do; under vmap the compiler chooses how the batch
+      dimension is divided.
     Raises: TypeError for a leaf that is not a sharding; ValueError where a spec has more entries
-      than an array has dimensions; RuntimeError for a spec where no mesh is in context;
+      than an array has dimensions; IndivisibleError outside of a program where a dimension does
+      not divide; RuntimeError for a spec where no mesh is in context;
       NotImplementedError for memory kinds other than the devices' default, and for other layouts.
 
     >>> jit(lambda x: with_sharding_constraint(x @ x, P("data", None)))(x)
@@ -41,9 +44,18 @@ def with_sharding_constraint(x: T, shardings: Any) -> T:
                          "an array, x.sharding, or P() on the mesh in context")
     asked = [as_sharding("with_sharding_constraint", s) for s in told]
     return tree_unflatten(tree, [
-        x if type(x) is Tracer and _is_single(s) else constraint(x, s) if type(x) is Tracer
-        else device_put(x, s) if _is_single(s) else constraint(checked(x), s)
-        for x, s in zip(leaves, asked, strict=True)])
+        _constrained(x, s) for x, s in zip(leaves, asked, strict=True)])
+
+
+def _constrained(x: Any, sharding: Any) -> Any:
+    outside = type(x) is not Tracer and state.current is None
+    if type(sharding) is binding.SingleDeviceSharding:
+        return on_one_device(x, sharding) if type(x) is Tracer else device_put(x, sharding)
+    if type(x) is not Tracer:
+        x = checked(x)
+        if outside:
+            sharding.shard_shape(x.shape)
+    return constraint(x, sharding)
 
 
 def _of_format(place: Any, x: Any) -> Any:
@@ -52,10 +64,6 @@ def _of_format(place: Any, x: Any) -> Any:
         return place
     array = x if type(x) is Tracer else checked(x)
     return sharding_in("with_sharding_constraint", place, array.shape, array.dtype)
-
-
-def _is_single(sharding: Any) -> bool:
-    return type(sharding) is binding.SingleDeviceSharding
 
 
 __all__ = ["with_sharding_constraint"]

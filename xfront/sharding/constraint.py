@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from xfront_ir import ops
-from xfront_ir.sharding import HOST, Sharding, Spec, explicit
+from xfront_ir.sharding import HOST, Sharding, Spec, explicit, replicated
 from xfront_ir.sharding import in_memory as whole_in_memory
 
 from ..arrays import binding
 from ..arrays.keys import KeyArray
 from ..arrays.operands import is_array_like
+from ..arrays.placement import ONE_DEVICE
 from ..tracing.programs import to_array
 from ..tracing.trace import emit, state, type_of
 from ..tracing.tracer import Tracer
@@ -31,7 +33,13 @@ def checked(x: Any) -> Any:
 
 def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
     """Values, each constrained to its sharding unless that is None, or moved to the host's memory
-    where its sharding is there; `shardings` may be shorter."""
+    where its sharding is there; `shardings` may be shorter.
+
+    Raises: IndivisibleError where a dimension does not divide.
+    """
+    for x, s in zip(values, shardings, strict=False):
+        if s is not None:
+            s.shard_shape(type_of(x if type(x) is Tracer else checked(x))[0].shape)
     padded = [*shardings, *[None] * (len(values) - len(shardings))]
     return [x if s is None else placed(x if type(x) is Tracer else checked(x), s)
             if s.memory_kind == HOST else resharded(x, s) if s.mesh.explicit_axes
@@ -55,6 +63,20 @@ def constraint(x: Any, sharding: Any) -> Any:
                                       "not supported; a constraint moves nothing to another memory "
                                       f"than {own!r}: use xfront.device_put(x, sharding)")
     return _divided(x, kind, sharding)
+
+
+def on_one_device(x: Any, sharding: Any) -> Any:
+    """One traced value whose program runs on the device of a SingleDeviceSharding.
+
+    Raises: NotImplementedError for another memory than the device's own.
+    """
+    device = sharding._device
+    if sharding.memory_kind not in (None, device.default_memory().kind):
+        raise NotImplementedError(f"with_sharding_constraint: the memory kind of {sharding} is not "
+                                  "supported; use xfront.device_put(x, sharding)")
+    mesh = Mesh(np.array([device], object), (ONE_DEVICE,))
+    return emit(ops.sharding_constraint, x,
+                sharding=Sharding(mesh.axes, replicated(type_of(x)[0].ndim)))
 
 
 def _refuse_manual(sharding: Any) -> None:
@@ -145,12 +167,13 @@ def resharded(x: Any, sharding: Any) -> Any:
 
 
 def divisible(sharding: Sharding, shape: tuple[int, ...]) -> Sharding:
-    """The sharding without the axes that do not divide their dimension of `shape` evenly."""
+    """The sharding with the first axes of each dimension of `shape` alone that divide it evenly."""
     spec, mesh = sharding.spec, sharding.mesh
-    dims = [d if n % mesh.size_of(d) == 0 else ()
+    dims = [next(d[:i] for i in range(len(d), -1, -1) if n % mesh.size_of(d[:i]) == 0)
             for n, d in zip(shape, spec.dims, strict=True)]
     return Sharding(mesh, Spec(dims, spec.open, spec.unreduced, spec.reduced),
                     sharding.memory_kind)
 
 
-__all__ = ["checked", "constrained", "constraint", "in_memory", "placed", "resharded"]
+__all__ = ["checked", "constrained", "constraint", "in_memory", "on_one_device", "placed",
+           "resharded"]

@@ -16,6 +16,7 @@ from ..arrays import binding
 from ..arrays.manual_axes import ManualAxisType
 from ..tracebacks import front_door
 from .entered import Entered
+from .fixed import Fixed
 
 
 class AxisType(enum.Enum):
@@ -40,7 +41,7 @@ class AxisType(enum.Enum):
         return self.name
 
 
-class AbstractDevice:
+class AbstractDevice(Fixed):
     """The kind of devices of an abstract mesh.
 
     Args:
@@ -76,7 +77,7 @@ class AbstractDevice:
                 f"platform={self.platform}")
 
 
-class _Axes:
+class _Axes(Fixed):
     """The base of meshes with and without devices: names, sizes and types of axes."""
 
     __slots__ = ()
@@ -451,8 +452,8 @@ def make_mesh(axis_shapes: Sequence[int], axis_names: Sequence[str],
       axis_types: an `AxisType` for each axis; None means Explicit.
       devices: sequence of devices, of which the mesh takes the first; None takes those of the
         default platform in all processes.
-    Raises: ValueError where there are fewer devices than the sizes ask for, or where the numbers of
-      sizes, names and types differ.
+    Raises: ValueError where there are fewer devices than the sizes ask for, where a size is
+      negative, or where the numbers of sizes, names and types differ.
 
     >>> xfront.make_mesh((1,), ("data",)).axis_names
     ('data',)
@@ -460,6 +461,8 @@ def make_mesh(axis_shapes: Sequence[int], axis_names: Sequence[str],
     from lowering import devices as known  # makes a client
 
     shape = tuple([int(n) for n in axis_shapes])
+    if any([n < 0 for n in shape]):
+        raise ValueError(f"make_mesh: sizes of axes must not be negative, got {shape}")
     wanted = math.prod(shape)
     found = list(known.devices()) if devices is None else list(np.asarray(devices, object).flat)
     if len(found) < wanted:

@@ -255,6 +255,10 @@ def public_sharding(sharding: data.Sharding) -> Any:
 @functools.lru_cache(maxsize=4096)
 def _hlo(s: Any, ndim: int) -> Any:
     """XLA's sharding of arrays of `ndim` dimensions."""
+    if PartitionSpec.UNCONSTRAINED in s.spec:
+        raise ValueError(f"{s} leaves dimensions to the compiler by UNCONSTRAINED, which only "
+                         "with_sharding_constraint in a program can do; an array lies somewhere: "
+                         "write None or names of axes")
     HloSharding = binding.hlo().HloSharding
     mesh = s.mesh
     entries = [axes_of(e) for e in s.spec][:ndim]

@@ -9,6 +9,8 @@ from typing import Any
 
 from xfront_ir.sharding import Spec
 
+from .fixed import Fixed
+
 
 class _Unconstrained:
     """The entry of a spec for a dimension that the compiler may divide as it likes."""
@@ -26,7 +28,7 @@ class _Unconstrained:
         return _Unconstrained, ()
 
 
-class PartitionSpec:
+class PartitionSpec(Fixed):
     """Which mesh axes divide each dimension of an array.
 
     Args:

@@ -34,7 +34,7 @@ from ..arrays.dispatch import deepest
 from ..dtypes import float0
 from ..errors import UnexpectedTracerError
 from ..sharding.regions import open_regions
-from ..tracebacks import front_door
+from ..tracebacks import front_door, without_stages
 from ..tracing import concrete
 from ..tracing.compiled import to_array
 from ..tracing.following import Following, varies
@@ -308,7 +308,8 @@ class Ruled(Generic[P, R]):
     @front_door
     def __init__(self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (),
                  nondiff_argnames: Sequence[str] = ()) -> None:
-        functools.update_wrapper(self, fun)      # with the attributes of `fun`, but for its own
+        # With the attributes of `fun`, but for those that this class or a compiled `fun` has.
+        without_stages(functools.update_wrapper(self, fun))
         for name in [n for n in vars(self) if hasattr(type(self), n) and not n.startswith("__")]:
             delattr(self, name)
         self.fun = fun

@@ -27,12 +27,14 @@ class ConsumedError(RuntimeError, ValueError):
     RuntimeError elsewhere."""
 
 
-def donating(compiled: Any, refuse: Callable[[tuple, dict], None],
-             after: Callable[[tuple, dict], None]) -> Any:
-    """`compiled`, a jitted function, that calls `after(args, kwargs)` after each call, and
-    `refuse(args, kwargs)` after a failed one, to name the arrays that are gone."""
+def donating(compiled: Any, before: Callable[[tuple, dict], None],
+             refuse: Callable[[tuple, dict], None], after: Callable[[tuple, dict], None]) -> Any:
+    """`compiled`, a jitted function, that calls `before(args, kwargs)` and `after(args, kwargs)`
+    before and after each call, and `refuse(args, kwargs)` after a failed one, to name the arrays
+    that are gone."""
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
+            before(args, kwargs)
             try:
                 made = compiled(*args, **kwargs)
                 after(args, kwargs)
@@ -44,8 +46,6 @@ def donating(compiled: Any, refuse: Callable[[tuple, dict], None],
             shorten(error)
             raise
 
-    call._clear_cache = lambda: compiled._clear_cache()  # type: ignore[attr-defined]
-    call._cache_size = lambda: compiled._cache_size()  # type: ignore[attr-defined]
     return call
 
 
@@ -77,12 +77,30 @@ def _room(t: TensorType, sharding: Any) -> tuple[int, str | None]:
     return math.prod(words) * t.dtype.numpy.itemsize, t.memory
 
 
+def refuse_twice(function: str, donated: Any, arguments: Any) -> None:
+    """Refuse a call on several devices with an array that is donated and passed once more: C++ ends
+    the process when it meets one.
+
+    Args: the function's name, and the trees of its donated and of all arguments.
+    Raises: ConsumedError.
+    """
+    times = Counter([id(_buffers(x)) for x in tree_leaves(arguments)])
+    for x in tree_leaves(donated):
+        if type(x := _buffers(x)) is ArrayImpl and times[id(x)] > 1:
+            raise ConsumedError(
+                f"{function} was called with an array of type {x.aval.str_short()} that is donated "
+                "and is another argument too, whose memory would be gone; pass a copy of it, "
+                "x.copy(), or do not donate it")
+
+
+def _buffers(x: Any) -> Any:
+    return x._base if type(x) is KeyArray else x
+
+
 def forget_donated(arguments: Any) -> None:
     """Delete the arrays of a tree that were donated and lie on several devices: C++ ends the
     process when it meets one again, unless Python has deleted it."""
-    for x in tree_leaves(arguments):
-        if type(x) is KeyArray:
-            x = x._base
+    for x in map(_buffers, tree_leaves(arguments)):
         if type(x) is ArrayImpl and x.is_deleted():
             x.delete()
 

@@ -26,7 +26,7 @@ from ..arrays.dispatch import Program, deepest
 from ..arrays.placement import Placement, captured_on_several, placement
 from ..config import explain_cache_misses, trace_key
 from ..structs import filled
-from ..tracebacks import front_door, nameless
+from ..tracebacks import front_door, named_after
 from ..tracing import programs
 from ..tracing.compiled import living
 from ..tracing.following import sets_of
@@ -277,19 +277,20 @@ class Jitted:
         """The callable that users get. It holds this object, which must not hold it, so that it
         dies with its last reference."""
         options = self.options
-        compiled = binding.make_pjit(
+        compiled = cached = binding.make_pjit(
             self.name, self.fun, self.miss, options.static_argnums, options.static_argnames,
             options.donate_argnums, options.donate_argnames, global_cache_key=options.key)
-        compiled._jitted = self
         forget = functools.partial(_forget, weakref.ref(compiled))
         if options.donate_argnums or options.donate_argnames:
             from .donation import donating  # most functions donate nothing
 
-            compiled = donating(compiled, self.refuse_consumed, self.forget_donated)
-            forget = compiled._clear_cache
-        functools.update_wrapper(compiled, self.fun)
-        if not hasattr(self.fun, "__name__"):
-            nameless(compiled, self.fun)
+            compiled = donating(compiled, self.refuse_twice, self.refuse_consumed,
+                                self.forget_donated)
+        named_after(compiled, self.fun)
+        cached._jitted = self
+        if compiled is not cached:               # methods of C++ cannot be pickled
+            forget = compiled._clear_cache = lambda: cached._clear_cache()
+            compiled._cache_size = lambda: cached._cache_size()
         from ..stages import attach  # the stages stand on this file
 
         attach(compiled, self, forget)
@@ -422,9 +423,20 @@ class Jitted:
         if self.on_several:
             from .donation import forget_donated  # few functions run on several devices
 
-            options = self.options
-            forget_donated(([args[i] for i in options.donate_argnums if -len(args) <= i < len(args)
-                             ], [kwargs[k] for k in options.donate_argnames if k in kwargs]))
+            forget_donated(self.consumed(args, kwargs))
+
+    def refuse_twice(self, args: tuple, kwargs: dict) -> None:
+        """Called before each call; see `donation.refuse_twice`."""
+        if self.on_several:
+            from .donation import refuse_twice  # as above
+
+            refuse_twice(self.name, self.consumed(args, kwargs), (args, kwargs))
+
+    def consumed(self, args: tuple, kwargs: dict) -> tuple[list[Any], list[Any]]:
+        """The arguments that a call donates."""
+        options = self.options
+        return ([args[i] for i in options.donate_argnums if -len(args) <= i < len(args)],
+                [kwargs[k] for k in options.donate_argnames if k in kwargs])
 
     def donated(self, tree: Any, n: int) -> list[bool]:
         """For each leaf, whether its argument is donated."""
@@ -472,6 +484,8 @@ class Jitted:
         operands = [as_operand(x) for x in leaves]
         place, committed = self.placement(flat, operands, lambda: self.divide(args, kwargs)[2])
         self.on_several = self.on_several or len(place.devices) > 1
+        if any(donated):
+            self.refuse_twice(args, kwargs)
         program = self.program(flat, donated, place)
         try:
             called = program.call(operands, committed)

@@ -18,10 +18,10 @@ from xfront_ir.sharding import HOST, in_memory
 from ..arrays import binding
 from ..arrays.commitment import commitment
 from ..arrays.formats import Format, Layout
-from ..arrays.placement import Placement, Promised, placement, placement_of
+from ..arrays.placement import ONE_DEVICE, Placement, Promised, placement, placement_of
 from ..structs import filled
 from ..tracing.trace import Recorded
-from ..tree_util import broadcast_prefix, tree_flatten, tree_map
+from ..tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 from .flat import Flat
 
 
@@ -83,7 +83,8 @@ class Told:
         out_shardings = _without_formats("out_shardings", out_shardings)
         check_given(device, backend, in_shardings, out_shardings)
         self.device, self.backend = device, backend
-        self.in_shardings, self.out_shardings = in_shardings, out_shardings
+        self.in_shardings = tuple(in_shardings) if type(in_shardings) is list else in_shardings
+        self.out_shardings = out_shardings
 
     def names_none(self) -> bool:
         """Whether all options are None or trees of None, so that arguments decide alone."""
@@ -167,6 +168,13 @@ class Told:
         """A sharding or None for each leaf of the result. Raises: the errors of `arguments`."""
         return _spread("out_shardings", self.out_shardings, result)
 
+    def placed(self, out_tree: Any, structs: list[Any]) -> list[Any]:
+        """The ShapeDtypeStructs of the results, with the shardings told of them."""
+        if self.out_shardings is None:
+            return structs
+        told = self.results(tree_unflatten(out_tree, structs))
+        return [x if s is None else x.update(sharding=s) for x, s in zip(structs, told, strict=True)]
+
     def placement(self, function: str, operands: Sequence[Any], args: tuple, kwargs: dict,
                   result: Any, names: Callable[[], Sequence[str]],
                   read: Callable[[], Sequence[bool]] | None, named: Any) -> tuple[Any, bool]:
@@ -179,7 +187,8 @@ class Told:
             return whole, True
         given, results = (_on_devices(found, operands) for found in (
             self.arguments(args, kwargs), self.results(result)))
-        if named or any(map(_is_several, (*given, *results))):
+        if any([mesh.names != (ONE_DEVICE,) for mesh in named]) or any(
+                map(_is_several, (*given, *results))):
             return placement(operands, function, names, read, told=(given, results), named=named)
         given += [None] * (len(operands) - len(given))
         promised = [x if s is None else Promised(None, s)
@@ -188,7 +197,7 @@ class Told:
                    for s in results if s is not None]
         return placement(
             [*promised, *outputs], function, names,
-            None if read is None else lambda: [*read(), *[True] * len(outputs)])
+            None if read is None else lambda: [*read(), *[True] * len(outputs)], named=named)
 
     def constraints(self, args: tuple, kwargs: dict, result: Any) -> tuple[list[Any], list[Any]]:
         """For each argument and each result of a call in a trace, the sharding on several devices
@@ -244,6 +253,10 @@ def _spread(name: str, shardings: Any, tree: Any) -> list[Any]:
     for s in found:
         if s is None:
             continue
+        if type(s) is binding.NamedSharding and type(s.spec).UNCONSTRAINED in s.spec:
+            raise ValueError(f"Unconstrained dims are not allowed when passed to {name}: {s}; "
+                             "write None or names of axes, or None for the whole sharding to let "
+                             "the compiler choose")
         kind = s.memory_kind
         if kind in (None, HOST) or _is_abstract(s):
             continue

@@ -15,15 +15,18 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from lowering import clients
 from xfront_ir import ops
 
 from ..arrays import binding
 from ..sharding.errors import IndivisibleError
 from ..sharding.mesh import Mesh
 from ..sharding.partition_spec import PartitionSpec
-from ..tracebacks import front_door, nameless
-from ..tracing.trace import emit
-from ..tree_util import tree_flatten, tree_unflatten
+from ..tracebacks import front_door, named_after
+from ..tracing.trace import emit, state
+from ..tracing.tracer import Tracer
+from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from .across_processes import is_of_several, joined, local_part, own_part
 from .flat import kind_of, name_of, positions
 from .jit import jit
 from .shard_map import Mapped
@@ -50,9 +53,12 @@ def pmap(fun: Callable[..., Any], axis_name: Hashable | None = None, *, in_axes:
         prefix of the result. For None, the result is that of one device.
       static_broadcasted_argnums: positions of arguments that are part of the program by value.
       devices: sequence of devices, of which the first are used, one for each element; None means
-        the local ones.
+        the local ones, and with several processes the devices of all. Where they belong to several
+        processes, each passes the elements of its own devices and gets their results, and
+        collectives go over the elements of all; in the trace of another function a call is on the
+        local devices.
       backend: name of the platform whose devices are used; None takes the default one.
-      axis_size: number of elements; None reads it off the arguments.
+      axis_size: number of elements, those of all processes; None reads it off the arguments.
       donate_argnums: positions of donated arguments, as for `jit`.
     Returns: a compiled function; its results have a NamedSharding over the axis. A call raises
       ValueError where sizes do not agree or do not fit the number of devices.
@@ -94,41 +100,105 @@ class _Parallel:
         self.in_axes, self.out_axes, self.static = in_axes, out_axes, static
         self.devices, self.backend, self.size, self.donated = devices, backend, axis_size, donated
         self.compiled: dict[int, Any] = {}
+        self.compiled_across: dict[Mesh, Any] = {}
 
     def function(self) -> Any:
         """The callable that users get. It holds this object, which must not hold it, as in `jit`.
         """
-        @functools.wraps(self.fun)
+        @functools.wraps(self.fun)               # C++ asks it for the signature
         def call(*args: Any, **kwargs: Any) -> Any:
-            return self.chosen(args, kwargs)(*args, **kwargs)
+            mesh = self.across(args, kwargs)
+            return self.chosen(args, kwargs)(*args, **kwargs) if mesh is None else (
+                self.call_across(mesh, args, kwargs))
 
         made: Any = call
         if not (self.static or self.donated):    # with these, `jit` has more to do at each call
             made = binding.make_pjit(self.name, call, self.miss, global_cache_key=object())
-        functools.update_wrapper(made, self.fun)
-        if not hasattr(self.fun, "__name__"):
-            nameless(made, self.fun)
+        named_after(made, self.fun)
         own = weakref.ref(made)
 
         def clear_cache() -> None:
             self.compiled.clear()
+            self.compiled_across.clear()
             if (there := own()) is not call and there is not None:
                 there._clear_cache()
 
-        made.lower = lambda *args, **kwargs: self.chosen(args, kwargs).lower(*args, **kwargs)
-        made.trace = lambda *args, **kwargs: self.chosen(args, kwargs).trace(*args, **kwargs)
-        made.eval_shape = lambda *args, **kwargs: self.chosen(args, kwargs).eval_shape(
-            *args, **kwargs)
-        made.clear_cache = clear_cache
+        def stage(name: str) -> Callable[..., Any]:
+            def run(*args: Any, **kwargs: Any) -> Any:
+                if name != "eval_shape" and self.across(args, kwargs) is not None:
+                    raise NotImplementedError(
+                        f"pmap of {self.name}: {name} is not there over devices of several "
+                        "processes; use shard_map over a mesh of them, under jit")
+                return getattr(self.chosen(args, kwargs), name)(*args, **kwargs)
+
+            return run
+
+        binding.give_stages(made, clear_cache=clear_cache, **{
+            name: stage(name) for name in ("lower", "trace", "eval_shape")})
         return made
 
     def miss(self, *args: Any, **kwargs: Any) -> tuple:
         """Called from C++ with arguments of a new signature."""
+        mesh = self.across(args, kwargs)
+        if mesh is not None:
+            return self.call_across(mesh, args, kwargs), None, True
         return self.chosen(args, kwargs)._jitted.miss(*args, **kwargs)
+
+    def across(self, args: tuple, kwargs: dict) -> Mesh | None:
+        """The mesh of devices of several processes on which a call runs; None where the devices
+        are this process's, and in the trace of another function, which is this process's.
+
+        Raises: ValueError where this process has none of them.
+        """
+        if clients.processes() is None or state.current is not None or any(
+                [type(x) is Tracer for x in tree_leaves((args, kwargs))]):
+            return None
+        from ..devices import devices  # stands beside this package
+
+        chosen = devices(self.backend) if self.devices is None else self.devices
+        mesh = Mesh(np.array(chosen[:self.size], object), (self.axis_name,))
+        if not mesh.is_multi_process:
+            return None
+        if local_part(mesh) is None:
+            raise ValueError(f"pmap of {self.name}: this process drives none of the devices "
+                             f"{[d.id for d in mesh.devices.flat]}; only those that do can call it")
+        return mesh
+
+    def call_across(self, mesh: Mesh, args: tuple, kwargs: dict) -> Any:
+        """Run on devices of several processes, each of which passes the elements of its own.
+
+        Raises: IndivisibleError, a ValueError, where this process passes another number of
+          elements than it has devices.
+        """
+        local = local_part(mesh)
+        assert local is not None
+        leaves, axes = self.axes(args, kwargs)
+        whole = any([a is not None and is_of_several(x)
+                     for x, a in zip(leaves, axes, strict=True)])
+        n, wanted = self.count(args, kwargs, None), (mesh if whole else local).size
+        if n != wanted:
+            raise IndivisibleError(
+                f"pmap of {self.name}: over devices of several processes each passes the elements "
+                f"of its own devices, of which this one has {local.size}, or arrays of all "
+                f"{mesh.size}, but got {n} elements")
+        statics = {i % len(args): args[i % len(args)] for i in self.static
+                   if -len(args) <= i < len(args)}
+        given = [x for i, x in enumerate(args) if i not in statics]
+        tree = tree_flatten((given, kwargs))[1]
+        inner, named = tree_unflatten(tree, [
+            joined(x, mesh, local, self.spec(None if a is None else a % np.ndim(x)))
+            for x, a in zip(leaves, axes, strict=True)])
+        full = list(inner)
+        for i in sorted(statics):
+            full.insert(i, statics[i])
+        compiled = self.compiled_across.get(mesh)
+        if compiled is None:
+            compiled = self.compiled_across[mesh] = self.made(mesh)
+        return tree_map(lambda y: own_part(y, mesh, local), compiled(*full, **named))
 
     def chosen(self, args: tuple, kwargs: dict) -> Any:
         """The compiled function for as many elements as these arguments have."""
-        return self.of_size(self.count(args, kwargs))
+        return self.of_size(self.count(args, kwargs, self.size))
 
     def axes(self, args: tuple, kwargs: dict) -> tuple[list[Any], list[int | None]]:
         """The leaves of all arguments but static ones, and the mapped axis of each or None."""
@@ -147,10 +217,10 @@ class _Parallel:
         more = tree_flatten(kwargs)[0]
         return [*leaves, *more], [*axes, *[0] * len(more)]
 
-    def count(self, args: tuple, kwargs: dict) -> int:
-        """The number of elements. Raises: ValueError where there is none, or it is out of bounds;
-        IndivisibleError, a ValueError, where arguments do not agree."""
-        size = self.size
+    def count(self, args: tuple, kwargs: dict, size: int | None) -> int:
+        """The number of elements, which is `size` unless that is None. Raises: ValueError where
+        there is none, or it is out of bounds; IndivisibleError, a ValueError, where arguments do
+        not agree."""
         for x, a in zip(*self.axes(args, kwargs), strict=True):
             if a is None:
                 continue

@@ -51,11 +51,11 @@ def shard_map(f: Callable[..., Any] | None = None, /, *, out_specs: Any, in_spec
     Args:
       f: a function of parts. An axis of the mesh that a spec does not mention does not divide the
         array: each device has all of it.
-      out_specs: how the parts of the results are put together: a PartitionSpec, None (which is
-        `P()`), or a tree prefix of the result of these. Over an axis that a spec does not mention,
-        all devices must have the same value.
-      in_specs: how the positional arguments are divided, in the same form; by default as the
-        explicit axes of their types say.
+      out_specs: how the parts of the results are put together: a PartitionSpec, or a tree prefix of
+        the result of these. Over an axis that a spec does not mention, all devices must have the
+        same value.
+      in_specs: how the positional arguments are divided, in the same form, or None, which is
+        `P()`; by default as the explicit axes of their types say.
       mesh: a Mesh or AbstractMesh; None takes the mesh in context.
       axis_names: set of the mesh axes over which values are parts; the compiler treats the others.
         The empty set means all axes but those of a `shard_map` around this one.
@@ -385,6 +385,10 @@ class Mapped:
         except ValueError as e:
             raise ValueError(f"pytree structure error: shard_map {what} must be a tree prefix of "
                              f"the values that they describe: {e}") from None
+        if what == "out_specs" and None in found:
+            raise ValueError("pytree structure error: shard_map out_specs must not be None where "
+                             "the result is an array; write P() for a value that is the same on "
+                             "all devices")
         return [PartitionSpec() if s is None else s for s in found]
 
     def fitted(self, what: str, spec: PartitionSpec, t: Any, place: Callable[[], str]) -> Spec:

@@ -75,7 +75,11 @@ def _check_axes(name: str, attrs: Any) -> None:
     if len(axes) != len(sizes) or len(set(axes)) != len(axes):
         raise IRTypeError(f"{name}: axes {axes} must be distinct and have one size each, got sizes "
                           f"{sizes}")
-    groups = attrs.get("groups")
+    check_groups(name, sizes, attrs.get("groups"))
+
+
+def check_groups(name: str, sizes: Ints, groups: Any) -> None:
+    """Check that groups, if there are any, divide the participants evenly. Raises: IRTypeError."""
     if groups:
         if len({len(g) for g in groups}) != 1:
             raise GroupsError(f"{name}: groups must all have the same size, got {groups}")

@@ -286,6 +286,37 @@ def check_local_and_global_arrays() -> None:
     assert rows.shape == (4 * count,)
 
 
+def check_pmap_goes_over_all_processes() -> None:
+    """Each process passes the elements of its own devices; collectives go over those of all."""
+    n, here = 2 * xfront.process_count(), xfront.process_index()
+    value = np.arange(3 * n, dtype=np.float32).reshape(n, 3)
+    mine = value[2 * here : 2 * here + 2]
+
+    def summed(x: Any) -> Any:
+        return lax.psum(x, "i") + 100 * lax.axis_index("i")
+
+    wanted = value.sum(0) + 100 * np.arange(2 * here, 2 * here + 2)[:, None]
+    f: Any = xfront.pmap(summed, axis_name="i")
+    for given in (mine, jnp.asarray(mine), f(mine) * 0 + mine):
+        made = f(given)
+        assert made.is_fully_addressable and len(made.addressable_shards) == 2
+        np.testing.assert_array_equal(made, wanted)
+    np.testing.assert_array_equal(xfront.pmap(
+        summed, axis_name="i", in_axes=1, out_axes=1, devices=list(devices()))(mine.T), wanted.T)
+    np.testing.assert_array_equal(
+        xfront.pmap(lambda k, x, y: k * lax.psum(x, "i") + y, axis_name="i", out_axes=None,
+                    in_axes=(None, 0, None), static_broadcasted_argnums=0)(2, mine, 1.0),
+        2 * value.sum(0) + 1)
+    taken = xfront.pmap(lambda x: lax.pmean(x, "i"), axis_name="i", donate_argnums=0)
+    x = taken(mine)
+    np.testing.assert_array_equal(taken(x), np.broadcast_to(value.mean(0), (2, 3)))
+    assert x.is_deleted()
+    own = xfront.pmap(lambda x: lax.psum(x, "i"), axis_name="i", devices=xfront.local_devices())
+    np.testing.assert_array_equal(own(mine), np.broadcast_to(mine.sum(0), (2, 3)))
+    refused(ValueError, "of its own devices, of which this one has 2", lambda: f(mine[:1]))
+    refused(NotImplementedError, "shard_map", lambda: f.lower(mine))
+
+
 CHECKS = {name: value for name, value in globals().items() if name.startswith("check_")}
 
 

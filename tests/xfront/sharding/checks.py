@@ -12,6 +12,7 @@ import io
 import pickle
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -689,6 +690,68 @@ def check_arrays_whose_sharding_no_spec_says() -> None:
         np.testing.assert_array_equal(f(x, w), (value * value).sum(1))
         np.testing.assert_array_equal(x + 1, value + 1)
         np.testing.assert_array_equal(xfront.grad(lambda a: (a * a).sum())(x), 2 * value)
+
+
+def check_meshes_and_specs_do_not_change() -> None:
+    first = mesh()
+    for what, name in ((first, "axis_names"), (first, "devices"), (first, "axis_types"),
+                       (first.abstract_mesh, "axis_sizes"), (P("x"), "partitions"),
+                       (P("x"), "unreduced"), (first.abstract_mesh.abstract_device, "device_kind")):
+        raises(AttributeError, [name, "does not change"],
+               partial(setattr, what, name, getattr(what, name)))
+    assert mesh().axis_names == ("x", "y")
+    raises(ValueError, ["negative", "(2, -1)"], lambda: xfront.make_mesh((2, -1), ("x", "y")))
+
+
+def check_unconstrained_dimensions_are_for_constraints_alone() -> None:
+    value, open_ = grid(8, 4), on(P.UNCONSTRAINED)
+    for f in (lambda: xfront.jit(lambda x: x, in_shardings=open_)(value),
+              lambda: xfront.jit(lambda x: x, out_shardings=open_)(value)):
+        raises(ValueError, ["Unconstrained dims are not allowed"], f)
+    for f in (lambda: xfront.device_put(value, open_), lambda: jnp.ones((8, 4), device=open_),
+              lambda: xfront.make_array_from_callback((8, 4), open_, lambda i: value[i])):
+        raises(ValueError, ["UNCONSTRAINED"], f)
+    lay = xfront.jit(lambda x: lax.with_sharding_constraint(x * 2, on(P.UNCONSTRAINED, "y")))
+    expect(lay(put(value, "x")), P("x", "y"), value * 2)
+
+
+def check_programs_that_name_one_device_run_there() -> None:
+    value, there = grid(8, 4), xfront.devices()[3]
+    place = xfront.sharding.SingleDeviceSharding(there)
+
+    def f(x: Any) -> Any:
+        return lax.with_sharding_constraint(x, place) * 2
+
+    for g in (xfront.jit(f), f, xfront.vmap(f), xfront.jit(f, in_shardings=place),
+              xfront.jit(f, out_shardings=place), xfront.grad(lambda x: (f(x) * x).sum() / 2)):
+        for _ in range(2):
+            made = g(jnp.asarray(value))
+            assert made.committed and made.sharding == place, made.sharding
+            np.testing.assert_array_equal(made, 2 * value)
+    for x in (put(value, "x"), xfront.device_put(value, xfront.devices()[2])):
+        raises(ValueError, ["incompatible devices"], partial(xfront.jit(f), x))
+
+
+def check_what_does_not_divide_is_refused_or_divided_less() -> None:
+    x, rows, both = np.ones(12, np.float32), on("x"), on(("x", "y"))
+    lay = xfront.jit(lambda x: lax.with_sharding_constraint(x * 2, both))
+    expect(lay(x), P("x"), x * 2)                    # by 4, not by 8
+    inside = xfront.jit(lambda x: xfront.jit(lambda y: y + 1, in_shardings=both)(x))
+    outside = xfront.jit(lambda x: xfront.jit(lambda y: y + 1, out_shardings=rows)(x))
+    for f, given in ((lambda a: lax.with_sharding_constraint(a, both), x), (inside, x),
+                     (outside, x[:6])):
+        raises(IndivisibleError, ["partitioned"], partial(f, given))
+    made = xfront.jit(jnp.add, in_shardings=[rows, rows])(x, x)
+    np.testing.assert_array_equal(made, x + x)
+
+
+def check_structs_have_the_shardings_that_results_get() -> None:
+    x, columns = put(grid(8, 4), "x"), on(None, "y")
+    f = xfront.jit(lambda x: (x * 2, x.sum()), out_shardings=(columns, None))
+    for told in (f.eval_shape(x), xfront.eval_shape(f, x), f.lower(x).out_info):
+        assert told[0].sharding == columns and told[1].sharding is None
+    raises(ValueError, ["rank at least 2"], lambda: xfront.ShapeDtypeStruct(
+        (8,), np.float32, sharding=on("x", None)))
 
 
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())

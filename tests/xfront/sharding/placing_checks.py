@@ -143,6 +143,28 @@ def check_donations_are_compared_by_the_parts_of_a_device() -> None:
         assert x.is_deleted() == (unusable is None)
 
 
+def check_arrays_that_are_donated_are_passed_once() -> None:
+    rows = NamedSharding(Mesh(np.array(xfront.devices()), "x"), P("x"))
+    value = np.arange(8, dtype=np.float32)
+
+    def added(x: Any, y: Any) -> Any:
+        return x + y
+
+    first = xfront.jit(added, donate_argnums=0)
+    x: Any = xfront.device_put(value, rows)
+    for f in (first, xfront.jit(added, donate_argnames=("x", "y")), first,
+              first.lower(x, x).compile()):
+        for _ in range(2):
+            try:
+                f(x, x)
+            except RuntimeError as e:
+                assert "another argument too" in str(e)
+            else:
+                raise AssertionError("an array was donated and passed once more")
+    np.testing.assert_array_equal(first(x.copy(), x), value + value)
+    assert not x.is_deleted()
+
+
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
           if name.startswith("check_")}
 

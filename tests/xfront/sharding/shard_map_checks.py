@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import weakref
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -714,6 +714,51 @@ def check_many_programs_that_wait_for_one_exchange_do_not_deadlock() -> None:
         for _ in range(100):
             x = add(x)
     assert np.isfinite(np.asarray(x)).all()
+
+
+def check_functions_of_jitted_functions_are_none() -> None:
+    """What is made of a jitted function has neither its stages nor its program."""
+    value = grid(8, 2)
+
+    def cube(x: Any) -> Any:
+        return x ** 3
+
+    def donated(x: Any) -> Any:
+        return x * 3
+
+    compiled: list[Any] = [xfront.jit(cube), xfront.jit(donated, donate_argnums=0)]
+    wrappers: list[Any] = [xfront.grad, xfront.vmap, xfront.checkpoint, xfront.custom_jvp,
+                           xfront.jacfwd, partial(xfront.shard_map, mesh=mesh(), in_specs=P("x"),
+                                                  out_specs=P("x"))]
+    for f in compiled:
+        f.mine = 3
+        made = xfront.pmap(f)(value)
+        assert len(made.addressable_shards) == 8
+        np.testing.assert_array_equal(made, f(value))
+        np.testing.assert_array_equal(xfront.pmap(f, in_axes=1, out_axes=1)(value), f(value))
+        np.testing.assert_array_equal(
+            xfront.pmap(xfront.jit(lambda x, f=f: lax.psum(f(x), "i")), axis_name="i")(value)[0],
+            f(value).sum(0))
+        for wrapper in wrappers:
+            g = wrapper(f)
+            assert g.mine == 3 and not any([
+                hasattr(g, stage) for stage in ("lower", "trace", "eval_shape", "clear_cache")])
+        other: Any = xfront.jit(wraps(f)(lambda x: x + 100))
+        assert "100" in other.lower(value).as_text("ir") and other.mine == 3
+    slope = xfront.pmap(xfront.grad(xfront.jit(lambda x: cube(x).sum())))
+    np.testing.assert_array_equal(slope(value), 3 * value ** 2)
+    assert not hasattr(wraps(xfront.jit(cube))(lambda x: x), "lower")
+
+
+def check_results_are_put_together_as_somebody_said() -> None:
+    for check in (True, False):
+        for f, specs in ((lambda x: lax.psum(x, "x"), None), (lambda x: (x, x), (P("x"), None))):
+            g = xfront.shard_map(f, mesh=mesh(), in_specs=P("x"), out_specs=specs, check_vma=check)
+            raises(ValueError, ["out_specs"], partial(g, grid(8)))
+    again = [[0, 1], [1, 2], [2, 3], [3, 0]]
+    raises(TypeError, ["exactly once"], lambda: xfront.shard_map(
+        lambda x: x * lax.psum(1, "x", axis_index_groups=again), mesh=mesh(), in_specs=P("x"),
+        out_specs=P("x"))(grid(8)))
 
 
 CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())

@@ -69,6 +69,7 @@ from .pjit import (
     clear_pjit_caches,
     dispatch_registry,
     fastpath,
+    give_stages,
     make_pjit,
     make_registry,
     pjit_cache,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -168,6 +169,7 @@ def sharding_of(device: Any) -> Any:
 
 def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = True) -> ArrayImpl:
     """An array placed as a sharding says, from a NumPy array or an array on any devices."""
+    fresh = False
     if isinstance(x, ArrayImpl):
         if x._sharding == sharding and not x.is_deleted():
             return x if x._committed == committed else rewrap(x, committed=committed)
@@ -177,7 +179,9 @@ def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = Tru
             return _move(x, sharding, committed)
         if not (x._sharding.is_fully_addressable or x._sharding.is_fully_replicated):
             return moved_between_processes[0](x, sharding)
-        x = to_numpy(x)
+        fresh = x._npy_value is None and not x.is_deleted() and not (
+            x._sharding.is_fully_replicated or holds_terms(x._sharding))
+        x = _assembled(x) if fresh else to_numpy(x)
     x = np.asarray(x)
     if not sharding.has_addressable_devices:
         raise _not_ours(sharding)
@@ -189,7 +193,7 @@ def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = Tru
             for device, index in places.items()}, weak, committed)
     places = sharding.addressable_devices_indices_map(x.shape)
     parts = {device: x[(*index, ...)] for device, index in places.items()}
-    return put_parts(x.shape, sharding, parts, weak, committed)
+    return put_parts(x.shape, sharding, parts, weak, committed, fresh)
 
 
 def holds_terms(sharding: Any) -> bool:
@@ -203,12 +207,16 @@ def _not_ours(sharding: Any) -> ValueError:
 
 
 def put_parts(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray],
-              weak: bool = False, committed: bool = True) -> ArrayImpl:
+              weak: bool = False, committed: bool = True, fresh: bool = False) -> ArrayImpl:
     """An array of `shape`, made of copies of the part for each device of this process. Devices
-    whose parts are the same memory share a copy, where they can read the host's memory."""
+    whose parts are the same memory share a copy, where they can read the host's memory. Parts of
+    memory that nothing else will use (`fresh`) are taken as they are where they lie in one piece.
+    """
     starts = [(x.__array_interface__["data"][0], x.strides) for x in parts.values()]
     distinct = dict(zip(starts, parts.values(), strict=True))
-    copies = dict(zip(distinct, _aligned_copies(list(distinct.values())), strict=True))
+    if not (fresh and all([x.flags.c_contiguous for x in distinct.values()])):
+        distinct = dict(zip(distinct, _aligned_copies(list(distinct.values())), strict=True))
+    copies = distinct
     shared = {device: copies[start] for device, start in zip(parts, starts, strict=True)}
     client()                                     # jaxlib is primed before its first array
     aval = AbstractArray(shape, next(iter(shared.values())).dtype, weak).placed(sharding)
@@ -218,17 +226,42 @@ def put_parts(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray
 
 
 def _aligned_copies(parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Copies in aligned memory, which the CPU's client uses without another copy. It is one piece,
-    with large pages where the system has them, and is not freed and allocated at each call."""
-    sizes = [-(-x.nbytes // 64) * 64 for x in parts]
-    raw = np.empty(sum(sizes) + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    copies = []
-    for x, size in zip(parts, sizes, strict=True):
-        copies.append(raw[start : start + x.nbytes].view(x.dtype).reshape(x.shape))
-        start += size
+    """Copies in aligned memory."""
+    copies = _aligned([(x.shape, x.dtype) for x in parts])
     _copy(parts, copies)
     return copies
+
+
+def _aligned(kinds: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray]:
+    """New arrays of these shapes and dtypes in memory that the CPU's client uses without a copy. It
+    is one piece, with large pages where the system has them, and is not freed and allocated at each
+    call."""
+    sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in kinds]
+    raw = np.empty(sum([-(-size // 64) * 64 for size in sizes]) + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    made = []
+    for (shape, dtype), size in zip(kinds, sizes, strict=True):
+        made.append(raw[start : start + size].view(dtype).reshape(shape))
+        start += -(-size // 64) * 64
+    return made
+
+
+def _assembled(x: ArrayImpl) -> np.ndarray:
+    """The value of an array on several devices of this process, in new aligned memory."""
+    wait(x)
+    [value] = _aligned([(x.aval.shape, x.aval.dtype)])
+    _copy(*_places(x, value))
+    return value
+
+
+def _places(x: ArrayImpl, value: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The distinct parts of an array on several devices, and for each its place in `value`."""
+    indices = x._sharding.addressable_devices_indices_map(x.aval.shape)
+    found: dict[Any, tuple[Any, Any]] = {}         # of copies, the first device's is the value
+    for index, shard in zip(indices.values(), device_arrays(x), strict=True):
+        found.setdefault(tuple([(i.start, i.stop) for i in index]), (shard, index))
+    return ([to_numpy(shard) for shard, _ in found.values()],
+            [value[(*index, ...)] for _, index in found.values()])
 
 
 SHARED_WORK = 1 << 22
@@ -308,13 +341,7 @@ def to_numpy(x: ArrayImpl) -> np.ndarray:
             value, copied = one._single_device_array_to_np_array_did_copy()
     else:
         value, copied = np.empty(x.aval.shape, x.aval.dtype), True
-        places = sharding.addressable_devices_indices_map(x.aval.shape)
-        read = set()                               # of copies, the first device's is the value
-        for index, shard in zip(places.values(), device_arrays(x), strict=True):
-            part = tuple([(i.start, i.stop) for i in index])
-            if part not in read:
-                read.add(part)
-                value[index] = to_numpy(shard)
+        _copy(*_places(x, value))
     value = value.reshape(x.aval.shape)
     value.flags.writeable = False
     if copied:

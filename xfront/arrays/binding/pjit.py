@@ -13,7 +13,7 @@ import numpy as np
 from ...tracebacks import shorten
 from ..abstract import AbstractArray
 from .buffers import WEAK_SCALARS, host_array, put_sharded, refuse_mask
-from .classes import ArrayImpl, cpp, pytree
+from .classes import ArrayImpl, PjitFunction, cpp, pytree
 
 
 class FastPath(NamedTuple):
@@ -141,6 +141,35 @@ def make_pjit(
     )  # fmt: skip
     made = weakref.ref(function)
     return function
+
+
+class _Stage:
+    """A method of those dispatched functions that have stages. It stands on the class, because what
+    stands in a function's own attributes is copied by `functools.wraps`, and then is a method of
+    another function."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, made: Any, owner: type) -> Any:
+        if made is None:
+            return self
+        try:
+            return made.__dict__["_stages"][self.name]
+        except KeyError:
+            raise AttributeError(f"{made!r} has no attribute {self.name!r}") from None
+
+
+for _name in ("trace", "lower", "eval_shape", "clear_cache"):
+    setattr(PjitFunction, _name, _Stage(_name))
+
+
+def give_stages(made: Any, **stages: Callable[..., Any]) -> None:
+    """Give a compiled function its methods `trace`, `lower`, `eval_shape` and `clear_cache`, in
+    place of those that came with the attributes of the function that it was made of."""
+    made._stages = stages
+    if type(made) is not PjitFunction:
+        made.__dict__.update(stages)
 
 
 def clear_pjit_caches() -> None:
