@@ -136,6 +136,10 @@ def test_standardize_and_one_hot():
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     wanted = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
     np.testing.assert_allclose(nn.standardize(x), wanted, rtol=1e-5)
+    large = (1e4 * x).astype(np.float16)         # the squares are infinite in f16
+    made = nn.standardize(large)
+    assert made.dtype == np.float16
+    np.testing.assert_allclose(made, wanted, rtol=2e-3, atol=1e-3)
     np.testing.assert_array_equal(nn.one_hot(np.array([1, 5, -1]), 3),
                                   [[0, 1, 0], [0, 0, 0], [0, 0, 0]])
     assert nn.one_hot(np.array([1, 0], np.uint8), 300, dtype=bool, axis=0).shape == (300, 2)

@@ -92,6 +92,30 @@ def test_positions_outside_are_clamped_or_dropped():
     assert np.isnan(float(jnp.arange(4.0).at[9].get(mode="fill")))
 
 
+def test_slopes_of_reads_by_arrays_leave_out_what_lies_outside():
+    x, at = jnp.arange(4.0), jnp.array([1, -9, 7])
+    numbers = xfront.lax.GatherDimensionNumbers((1,), (), (0,))
+    reads = {                                    # name: the read, and its slope
+        "array": (lambda x, i: x[i], [0, 1, 0, 0]),
+        "get": (lambda x, i: x.at[i].get(), [0, 1, 0, 0]),
+        "promise": (lambda x, i: x.at[i].get(mode="promise_in_bounds"), [0, 1, 0, 0]),
+        "fill": (lambda x, i: x.at[i].get(mode="fill"), [0, 1, 0, 0]),
+        "clip": (lambda x, i: x.at[i].get(mode="clip"), [1, 1, 0, 1]),
+        "gather": (lambda x, i: xfront.lax.gather(x, i[:, None], numbers, (1,)), [0, 1, 0, 0]),
+        "number": (lambda x, i: x[i[0]] + x[i[1]] + x[i[2]], [1, 1, 0, 1]),
+        "slice": (lambda x, i: xfront.lax.dynamic_slice(x, i[2:], (1,)), [0, 0, 0, 1]),
+    }
+
+    def slopes(x, i):
+        return {name: xfront.grad(lambda x, read=read: read(x, i).sum())(x)
+                for name, (read, _) in reads.items()}
+
+    once, compiled, known = slopes(x, at), xfront.jit(slopes)(x, at), slopes(x, np.array(at))
+    for name, (_, wanted) in reads.items():
+        for made in (once, compiled, known):
+            np.testing.assert_array_equal(made[name], wanted, name)
+
+
 @pytest.mark.parametrize("index, error", [
     (1.5, TypeError), ([0, 1], TypeError), ("x", TypeError), (np.ones(2), TypeError),
     ((0, 0), IndexError), ((..., ...), IndexError), (np.array([True]), IndexError),
