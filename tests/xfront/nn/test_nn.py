@@ -169,6 +169,23 @@ def test_attention():
     with pytest.raises(ValueError):
         nn.dot_product_attention(q, k[:, :, :1, :4], v)
     assert nn.dot_product_attention(q[..., :0], k[..., :0], v[..., :0]).size == 0
+    half = [x.astype(np.float16) for x in (q, k, v)]
+    made = nn.dot_product_attention(*half, return_residual=True)
+    assert [x.dtype for x in made] == ["float16", "float16"]
+
+
+@pytest.mark.parametrize(("options", "match"), [
+    ({"query_seq_lengths": np.array([3.0, 5.0])}, "integers of shape"),
+    ({"key_value_seq_lengths": np.array([True, True])}, "integers of shape"),
+    ({"key_value_seq_lengths": np.array([3])}, "integers of shape"),
+    ({"query_seq_lengths": 3}, "integers of shape"),
+    ({"key": np.ones((2, 6, 2, 8), np.float16)}, "dtype of query"),
+    ({"value": np.ones((2, 6, 2, 8), np.float16)}, "dtype of query")])
+def test_operands_of_attention_that_are_refused(options, match):
+    k = np.ones((2, 6, 2, 8), np.float32)
+    with pytest.raises(ValueError, match=match):
+        nn.dot_product_attention(np.ones((2, 5, 4, 8), np.float32), **{"key": k, "value": k,
+                                                                       **options})
 
 
 def test_attention_of_long_sequences_in_blocks(monkeypatch):
