@@ -131,10 +131,12 @@ FFT = [
     *fft("fftshift ifftshift", "f(a[5])", "f(a[3, 4])", "f(a[3, 4], axes=1)"),
     *fft("fftfreq rfftfreq", "f(5)", "f(6, 0.5)", dtypes=REALS, vmap=False, result=of_reals),
     *[at("scipy.fft", name, "f(a[5])", "f(a[3, 4], axis=0)", "f(a[6], norm='ortho')",
-         "f(a[5], n=7)", "f(a[5], 3)", domains=("usual",), scale="largest", dtypes=REALS)
+         "f(a[5], n=7)", "f(a[5], 3)", domains=("usual",), scale="largest",
+         dtypes=("float16", "bfloat16", *REALS), result=of_reals)
       for name in ("dct", "idct")],
     *[at("scipy.fft", name, "f(a[5])", "f(a[3, 4])", "f(a[3, 4], norm='ortho')",
-         "f(a[2, 3, 4], axes=(0, 2))", domains=("usual",), scale="largest", dtypes=REALS)
+         "f(a[2, 3, 4], axes=(0, 2))", domains=("usual",), scale="largest",
+         dtypes=("float16", "bfloat16", *REALS), result=of_reals)
       for name in ("dctn", "idctn")],
 ]
 

@@ -55,7 +55,8 @@ def gather(operand: ArrayLike, start_indices: ArrayLike, dimension_numbers: Gath
       dimension_numbers: what the axes mean.
       slice_sizes: the size of a slice along each axis of the operand.
       unique_indices, indices_are_sorted: promises about the indices.
-      mode: what happens to slices that lie partly outside; None means clip.
+      mode: what happens to slices that lie partly outside; None, as "promise_in_bounds", promises
+        that there are none: they are moved inside, and the derivative leaves them out.
       fill_value: the value of elements outside in mode "fill"; None for NaN, or for integers the
         least signed or the greatest unsigned one.
     Raises: TypeError where the dimension numbers do not match the shapes.
@@ -66,7 +67,8 @@ def gather(operand: ArrayLike, start_indices: ArrayLike, dimension_numbers: Gath
     """
     x, indices = tracer("gather", operand), _indices("gather", start_indices)
     numbers = GatherDimensionNumbers(*dimension_numbers)
-    word, dtype = "clip" if mode is None else mode_word(mode), x.value.type.dtype
+    word = "promise_in_bounds" if mode is None else mode_word(mode)
+    dtype = x.value.type.dtype
     fill = None
     if fill_value is not None and word == "fill":
         fill = Literal(np.asarray(fill_value).astype(dtype.numpy))

@@ -30,7 +30,7 @@ from ..arrays.operands import (
     number_in,
 )
 from ..arrays.operands import operand as tracer
-from ..dtypes import KeyDType, as_dtype, dtype_and_weakness, is_extended
+from ..dtypes import KeyDType, as_dtype, dtype_and_weakness, float0, is_extended
 from ..tracebacks import front_door
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
@@ -462,6 +462,9 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
     >>> lax.full((2,), 7)
     Array([7, 7], dtype=int32, weak_type=True)
     """
+    if dtype == float0:
+        made: Any = np.zeros(sizes("full shape", shape), float0)
+        return made
     if type(fill_value) is int and dtype is not None:
         fill_value = number_in(fill_value, as_dtype(dtype), wraps=True)
     return _lying("full", _full(shape, fill_value, dtype), sharding)

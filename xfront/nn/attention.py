@@ -60,7 +60,7 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
 
     Args:
       query: floats [batch, T, N, H] or [T, N, H]: T positions, N heads of H features.
-      key, value: floats [batch, S, K, H] or [S, K, H], where K divides N: each of the K heads
+      key, value: as query, [batch, S, K, H] or [S, K, H], where K divides N: each of the K heads
         serves N / K heads of the query.
       bias: added to the logits; broadcasts to [batch, N, T, S].
       mask: bools, False where a query must not see a key; broadcasts to [batch, N, T, S].
@@ -69,10 +69,11 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
       query_seq_lengths, key_value_seq_lengths: integers [batch], the number of valid positions.
       local_window_size: how many positions before and after a position it sees: an int or a pair.
       implementation: None or "xla"; cuDNN's kernels are not there on any platform.
-      return_residual: whether to return also the logsumexp of the logits, [batch, T, N].
+      return_residual: whether to return also the logsumexp of the logits, [batch, T, N], in the
+        dtype of the query.
     Returns: an array like `query`. Where there are more than 2^24 logits, blocks of queries are
       computed one after the other, and again in the backward pass: memory then grows with T + S.
-    Raises: ValueError where shapes do not match or the implementation is not known;
+    Raises: ValueError where shapes or dtypes do not match or the implementation is not known;
       NotImplementedError (a RuntimeError) for implementation="cudnn".
 
     >>> nn.dot_product_attention(*[jnp.ones((1, 4, 2, 8))] * 3).shape
@@ -86,7 +87,11 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
         raise ValueError("dot_product_attention: implementation must be None or 'xla', got "
                          f"{implementation!r}")
     q, k, v = [operand("dot_product_attention", x) for x in (query, key, value)]
-    shape = q.shape
+    shape, own = q.shape, q.value.type.dtype
+    for name, x in (("key", k), ("value", v)):
+        if x.value.type.dtype is not own:
+            raise ValueError(f"dot_product_attention: {name} must have the dtype of query, {own}; "
+                             f"got {x.value.type}")
     if q.ndim == 3:
         q, k, v = [emit(ops.reshape, x, shape=(1, *x.shape)) for x in (q, k, v)]
     if not (q.ndim == k.ndim == v.ndim == 4 and k.shape == v.shape and q.shape[0] == k.shape[0]
@@ -106,15 +111,30 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
         mask = operand("mask", mask)
         if mask.value.type.dtype is not dtypes.bool_:
             raise ValueError(f"dot_product_attention: mask must be bool, got {mask.value.type}")
-    limits = _Limits(t, s, is_causal, local_window_size, query_seq_lengths, key_value_seq_lengths)
+    lengths = [_lengths(name, x, batch) for name, x in (
+        ("query_seq_lengths", query_seq_lengths), ("key_value_seq_lengths", key_value_seq_lengths))]
+    limits = _Limits(t, s, is_causal, local_window_size, *lengths)
     block = block_of(batch * heads, t, s)
     rows = _whole if block is None else functools.partial(_in_blocks, block)
     made, residual = rows(q, k, v, bias, mask, scale, limits)
-    if query_seq_lengths is not None:
-        made = choose(_below(query_seq_lengths, (batch, t, 1, 1), 1), made, 0)
+    if limits.queries is not None:
+        made = choose(_below(limits.queries, (batch, t, 1, 1), 1), made, 0)
     made = emit(ops.reshape, made, shape=shape) if made.shape != shape else made
-    made = convert(as_tracer(made), operand("query", query).value.type.dtype)
-    return (made, emit(ops.reshape, residual, shape=shape[:-1])) if return_residual else made
+    made = convert(as_tracer(made), own)
+    if not return_residual:
+        return made
+    return made, convert(emit(ops.reshape, residual, shape=shape[:-1]), own)
+
+
+def _lengths(name: str, given: Any, batch: int) -> Any:
+    """Lengths of sequences as i32; None where they are not given."""
+    if given is None:
+        return None
+    x = operand(name, given)
+    if not x.value.type.dtype.is_integer or x.shape != (batch,):
+        raise ValueError(f"dot_product_attention: {name} must be integers of shape ({batch},), "
+                         f"got {x.value.type}")
+    return convert(x, dtypes.i32)
 
 
 class _Limits(NamedTuple):
@@ -231,11 +251,7 @@ def _places(shape: tuple[int, ...], axis: int) -> Any:
 
 def _below(lengths: Any, shape: tuple[int, ...], axis: int, first: Any = None) -> Any:
     """Whether a position along an axis, counted from `first`, is below its sequence's length."""
-    own = convert(operand("seq_lengths", lengths), dtypes.i32)
-    if own.shape != shape[:1]:
-        raise ValueError("dot_product_attention: sequence lengths must be a vector with one entry "
-                         f"for each of the {shape[0]} batch elements, got shape {own.shape}")
-    wide = emit(ops.broadcast_in_dim, own, shape=shape, dims=(0,))
+    wide = emit(ops.broadcast_in_dim, lengths, shape=shape, dims=(0,))
     places = _places(shape, axis)
     return compare(ops.lt, places if first is None else add(places, first), wide)
 
@@ -256,9 +272,9 @@ def _seen(limits: _Limits, t: int, first: Any) -> list[Any]:
         seen.append(compare(ops.ge, distance, -int(before)))
         seen.append(compare(ops.le, distance, int(after)))
     if limits.queries is not None:
-        n = operand("seq_lengths", limits.queries).shape[0]
+        n = limits.queries.shape[0]
         seen.append(_below(limits.queries, (n, 1, t, 1), 2, first))
     if limits.keys is not None:
-        n = operand("seq_lengths", limits.keys).shape[0]
+        n = limits.keys.shape[0]
         seen.append(_below(limits.keys, (n, 1, 1, limits.s), 3))
     return seen

@@ -219,7 +219,8 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike,
 
 def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike], funclist: Sequence[Any],
               *args: Any, **kw: Any) -> Array:
-    """For each element, the result of the function whose condition is true there.
+    """For each element, the result of the function whose condition is true there; of the last one
+    where several are.
 
     Args:
       condlist: a sequence of bool arrays that broadcast with `x`.
@@ -247,7 +248,7 @@ def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike], funclist: Seq
         return broadcast_to(asarray(made).astype(x.dtype), x.shape)
 
     made = value(given[-1])
-    for condition, function in zip(conditions[::-1], given[-2::-1], strict=True):
+    for condition, function in zip(conditions, given[:-1], strict=True):
         made = choice(asarray(condition), value(function), made)
     return made
 

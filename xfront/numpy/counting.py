@@ -116,7 +116,10 @@ def _split_bins(bins: Any) -> tuple[int | None, Any]:
         raise TypeError(f"histogram: bins must be a number or an array of edges, got {bins!r}")
     bins = array_like("histogram", bins)
     if getattr(bins, "ndim", 0) == 0:
-        return index_of(bins, "bins"), None
+        n = index_of(bins, "bins")
+        if n < 0:
+            raise ValueError(f"histogram: the number of bins must not be negative, got {n}")
+        return n, None
     return None, bins
 
 
@@ -225,7 +228,8 @@ def histogram(a: ArrayLike, bins: ArrayLike | Sequence[ArrayLike] = 10,
       range: (low, high) of equal bins; None for the least and the greatest value.
       weights: array of a's shape that is summed instead of counting; None to count.
       density: whether to divide by sum and widths, so that the integral is 1.
-    Raises: ValueError where the weights do not match; TypeError for bins named by text.
+    Raises: ValueError where the weights do not match, or for a negative number of bins; TypeError
+      for bins named by text.
     Source: `numpy.histogram`.
 
     >>> jnp.histogram(jnp.array([1., 2., 2., 3.]), bins=2)

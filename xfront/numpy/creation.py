@@ -47,6 +47,7 @@ from ..dtypes import (
     bfloat16,
     canonicalize_dtype,
     dtype_and_weakness,
+    float0,
     is_extended,
     requested_dtype,
     result_type,
@@ -149,6 +150,8 @@ def _placed(x: Any, device: DeviceLike) -> Any:
 
 def _array(x: Any, dtype: Any, copy: bool) -> Any:
     kind = type(x)
+    if (getattr(x, "dtype", None) if dtype is None else dtype) == float0:
+        return _of_float0(np.shape(x))
     if kind is Tracer or (kind is binding.ArrayImpl and state.current is not None):
         _warn_of_lost_parts(x, dtype)
         return traced(_converted, x, dtype)
@@ -322,6 +325,8 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Dev
         dtype = canonicalize_dtype(float) if dtype is None else requested_dtype("astype", dtype)
     else:
         dtype = requested_dtype("astype", dtype)
+    if dtype == float0:
+        return _of_float0(np.shape(x))
     if type(x) is Tracer or state.current is not None:
         _warn_complex(x, dtype)
         made = traced(_converted, x, dtype)
@@ -382,6 +387,8 @@ def filled(value: Any, shape: tuple[int, ...], dtype: np.dtype, weak: bool = Fal
         from ..lax.shape import keys_of_word  # late: keys are rarely filled with numbers
 
         return _placed(keys_of_word("an array of keys", value, shape, dtype), device)
+    if dtype == float0:
+        return _of_float0(shape)
     element = np.asarray(value, dtype)
     target = state.current
     if target is not None:
@@ -390,6 +397,11 @@ def filled(value: Any, shape: tuple[int, ...], dtype: np.dtype, weak: bool = Fal
         place = on_mesh(len(shape)) if device is None else device
         return binding.put(np.full(shape, element), place, weak=weak)
     return _filled(element.tobytes(), shape, dtype, weak)
+
+
+def _of_float0(shape: tuple[int, ...]) -> Any:
+    """An array of float0, NumPy's: it has no elements, and lies on no device."""
+    return np.zeros(shape, float0)
 
 
 @eager(static=("data", "shape", "dtype", "weak"))
@@ -482,7 +494,7 @@ def _strong(x: Any) -> Any:
 def _number(value: Any, dtype: Any) -> Any:
     """A Python number in a dtype; of keys, as it is. Raises: TypeError for a complex one in a
     real dtype."""
-    if isinstance(dtype, KeyDType):
+    if isinstance(dtype, KeyDType) or dtype == float0:
         return value
     if type(value) is complex and dtype.kind not in "cb":
         raise TypeError(f"{value} has an imaginary part, which dtype {dtype} cannot hold; take its "

@@ -399,12 +399,15 @@ def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *
     Args:
       rtol: a scalar, or one for each matrix; None for 10 eps times the longer side.
       hermitian: promises that the matrices are Hermitian.
+    Raises: ValueError where both limits are given.
     Source: `numpy.linalg.pinv`.
 
     >>> jnp.linalg.pinv(jnp.array([[2., 0.], [0., 0.]]))
     Array([[0.5, 0. ],
            [0. , 0. ]], dtype=float32)
     """
+    if rtol is not None and rcond is not None:
+        raise ValueError("pinv: rtol and rcond are the same limit; give one of them")
     x = matrices("pinv", a)
     if not x.value.type.size:
         return x.home.literal(np.zeros((), x.value.type.dtype.numpy),
@@ -451,11 +454,15 @@ def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool 
     Args:
       rtol: a scalar, or one for each matrix; None for eps times the longer side.
       tol: the limit itself, in place of `rtol` times the greatest value; None to use `rtol`.
+    Raises: ValueError where both limits are given.
     Source: `numpy.linalg.matrix_rank`.
 
     >>> jnp.linalg.matrix_rank(jnp.array([[1., 2.], [2., 4.]]))
     Array(1, dtype=int32)
     """
+    if rtol is not None and tol is not None:
+        raise ValueError("matrix_rank: tol is the limit and rtol a part of the greatest singular "
+                         "value; give one of them")
     (x,) = promote_inexact("matrix_rank", M)
     if x.ndim < 2:
         nonzero = emit(ops.ne, x, x.home.literal(np.zeros((), x.value.type.dtype.numpy), x.shape))

@@ -282,8 +282,8 @@ class AtIndex:
     """`x.at[index]`: its methods give new arrays in which those elements are changed.
 
     All take `mode` for positions outside of the array ("drop", the default, "clip" or
-    "promise_in_bounds"; `get` clamps by default and takes "fill"), and promises about the indices:
-    `indices_are_sorted`, `unique_indices`. Without `wrap_negative_indices` indices below 0
+    "promise_in_bounds", the default of `get`, which takes "fill" too), and promises about the
+    indices: `indices_are_sorted`, `unique_indices`. Without `wrap_negative_indices` indices below 0
     are outside and do not count from the end. Values of a wider dtype keep it in the computation;
     the result is converted to the array's dtype (`divide` of integers gives floats), with a
     FutureWarning where that loses information.

@@ -3,7 +3,8 @@
 An index is split into a *pattern*, which is static, and *numbers* and arrays, which are operands
 where operations run at once or are recorded in an un-jitted transformation: `x[i]` in a loop
 compiles once. In a staged program known numbers become attributes of `slice`. Reads outside of an
-axis are clamped, writes are dropped; negative indices count from the end.
+axis are clamped, writes are dropped; negative indices count from the end. The derivative of a read
+by arrays of indices is a write, so it leaves out what lies outside (mode "clip" does not).
 """
 
 # hot: benchmarks/eager.py
@@ -304,7 +305,7 @@ _READS = Templates()
 
 _MODES = {"clip": "clip", "fill": "fill", "drop": "fill", "fill_or_drop": "fill", "one_hot": "fill",
           "promise_in_bounds": "promise_in_bounds"}
-READ_MODES = {None: "clip", **_MODES}
+READ_MODES = {None: "promise_in_bounds", **_MODES}
 WRITE_MODES = {None: "fill", **_MODES}
 
 

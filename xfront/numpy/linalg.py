@@ -92,23 +92,25 @@ def _vector(x: Tracer, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tra
     nothing = emit(ops.eq, powers, like(powers, 0))     # the derivative there is taken to be 0
     made = power(select(nothing, like(powers, 1), powers), 1.0 / exponent)
     made = as_tracer(made)
-    return made if exponent < 0 else select(nothing, like(made, 0), made)
+    return select(nothing, like(made, math.inf if exponent < 0 else 0), made)
 
 
 def _matrix(x: Tracer, order: Any, axes: tuple[int, int], keepdims: bool) -> Tracer:
     order = _plain(order)
     row, column = axes
+    initial = None if x.size else 0              # of no sums, and of no singular values
     if order in (None, "f", "fro"):
         return root(as_tracer(sum(_squares(x), axes, None, None, keepdims)))
     if order in (2, -2, "nuc"):
         s = svdvals(manipulation.moveaxis(x, axes, (-2, -1)))
-        made = (sum if order == "nuc" else reductions.max if order == 2 else reductions.min)(s, -1)
-        made = as_tracer(made)
+        made = as_tracer(sum(s, -1) if order == "nuc" else reductions.min(s, -1) if order == -2 else
+                         reductions.max(s, -1, None, False, initial))
         return shaped(made, kept_shape(x.shape, axes)) if keepdims else made
     if order in (1, -1, math.inf, -math.inf):
         summed, other = (row, column) if order in (1, -1) else (column, row)
         sums = sum(absolute(x), summed, None, None, True)
-        made = (reductions.max if order > 0 else reductions.min)(sums, other, None, True)
+        made = (reductions.min(sums, other, None, True) if order < 0 else
+                reductions.max(sums, other, None, True, initial))
         if keepdims:
             return as_tracer(made)
         return shaped(as_tracer(made), tuple([n for i, n in enumerate(x.shape) if i not in axes]))

@@ -217,6 +217,11 @@ def standardize(x: ArrayLike, axis: AxisLike = -1, mean: ArrayLike | None = None
     x = inexact("standardize", x)
     x, mask = with_mask("standardize", x, where)
     axes = axes_of("standardize", axis, x)
+    widened = x.value.type.dtype is dtypes.f16 and variance is None
+    given = [v for v in (mean, epsilon) if v is not None]
+    kind = as_tracer(promote_inexact("standardize", x, *given)[0]).value.type.dtype
+    if widened:                                     # squares and sums overflow f16
+        x = convert(x, dtypes.f32)
     middle = _mean(x, axes, mask) if mean is None else operand("standardize", mean)
     centred = sub(x, middle)
     if variance is None:
@@ -225,7 +230,8 @@ def standardize(x: ArrayLike, axis: AxisLike = -1, mean: ArrayLike | None = None
     spread = as_tracer(add(operand("standardize", variance), epsilon))
     if spread.value.type.dtype is dtypes.f16:       # the cube of 1/sqrt(1e-5) overflows f16
         return div(centred, emit(ops.sqrt, spread))
-    return mul(centred, emit(ops.rsqrt, spread))
+    made = mul(centred, emit(ops.rsqrt, spread))
+    return convert(as_tracer(made), kind) if widened else made
 
 
 _mean = mean

@@ -221,8 +221,8 @@ def _statistic(x: Tracer, axis: int, pair: tuple[int, int], mode: str,
         length = min(lengths[side], size)
         near = cut(x, axis, 0, length) if side == 0 else cut(x, axis, size - length, size)
         made = rule(near, axis=axis, keepdims=True)
-        if not x.value.type.dtype.is_inexact and made.value.type.dtype.is_inexact:
-            made = rounding.round(made)
+        if x.value.type.dtype.is_integer and made.value.type.dtype.is_inexact:
+            made = rounding.round(made)           # a bool is whether the mean is not 0
         made = convert(as_tracer(made), x.value.type.dtype)
         made = broadcast_to(made, (*x.shape[:axis], n, *x.shape[axis + 1:]))
         parts = [made, *parts] if side == 0 else [*parts, made]

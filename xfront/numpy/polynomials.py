@@ -24,6 +24,7 @@ from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import absolute, add, divide, multiply, negative, sqrt, square, subtract
 from .contractions import convolve, exact_matmul, outer
+from .creation import asarray
 from .editing import trim_zeros
 from .manipulation import atleast_1d, concatenate, cut, flip, joined, matrix_transpose
 from .reductions import sum
@@ -313,7 +314,7 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, fu
                          f"covariance matrix, got {m} points; use cov='unscaled'")
     made, spread = _polyfit(x, y, w, n, limit, str(cov) if cov else None)
     if full:
-        return (*made, limit)
+        return (*made, asarray(limit))
     return (made[0], spread) if cov else made[0]
 
 

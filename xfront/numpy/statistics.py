@@ -79,6 +79,8 @@ def _mean(name: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, wh
     refuse_out(name, out)
     x = operand(name, a)
     wanted, inner = _dtypes(name, x, dtype)
+    if wanted is dtypes.bool_:
+        raise TypeError(f"{name}: a mean is no bool; leave dtype out, or compare the mean with 0")
     x = cast(x, inner)
     count: Any = None
     if where is not None:

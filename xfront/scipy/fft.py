@@ -14,8 +14,9 @@ import numpy as np
 from .. import numpy as jnp
 from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
-from ..arrays.operands import index_of, listed, normalize_axis, promote_inexact
+from ..arrays.operands import convert, index_of, listed, normalize_axis, promote_inexact
 from ..numpy.fft import _sized
+from ..numpy.reductions import wide
 from ..on_demand import shown as _shown
 from ..tracing.tracer import as_tracer
 
@@ -32,6 +33,7 @@ def _transform(name: str, a: Any, kind: int, sizes: Any, axes: Any, norm: Any, b
     if back:
         kind, norm = _INVERSE[kind], _SWAPPED[norm]
     (x,) = promote_inexact(name, a)
+    x = convert(x, wide(x.value.type.dtype))
     if axes is None:
         n_axes = x.ndim if sizes is None else len(sizes)
         axes = range(x.ndim - n_axes, x.ndim)
@@ -93,7 +95,8 @@ def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm:
     """The cosine transform along one axis.
 
     Args:
-      x: floats; integers become floats, and both parts of complex numbers are transformed.
+      x: floats, which become f32 where they are narrower; integers become floats, and both parts
+        of complex numbers are transformed.
       type: the type of the transform, 1 to 4; 2 is 2 sum_j x[j] cos(pi k (2 j + 1) / 2 n).
       n: the size to which the axis is cropped or filled up with zeros first; None for its own size.
       norm: "backward" (None) for no factor, "forward" for all of it, "ortho" for an orthogonal

@@ -22,6 +22,7 @@ from ..arrays.arguments import only
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_to, check_ranks, operand, promote
 from ..lax import factorizations as lax
+from ..lax.implicit import custom_linear_solve
 from ..numpy.contractions import exact_matmul
 from ..numpy.factors import lu_solved, one_batch
 from ..on_demand import shown as _shown
@@ -142,10 +143,15 @@ def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
     b, vector = _columns("cho_solve", c, b)
     _rows_fit("cho_solve", c, b)
     c, b = one_batch("cho_solve", c, b)
+    return _bare(_cho_solved(c, b, lower), vector)
+
+
+def _cho_solved(c: Any, b: Any, lower: bool) -> Any:
+    """The solution by a triangular factor `c`; b are matrices of c's batch."""
     for flip in (not lower, lower):
         b = lax.triangular_solve(c, b, left_side=True, lower=lower, transpose_a=flip,
                                  conjugate_a=flip)
-    return _bare(b, vector)
+    return b
 
 
 # --- triangular and general solutions -----------------------------------------------------
@@ -194,7 +200,7 @@ def solve(a: ArrayLike, b: ArrayLike, lower: bool = False, overwrite_a: bool = F
 
     Args:
       assume_a: "gen", "sym" or "her" for any matrix, "pos" for positive definite ones, solved
-        from one triangle.
+        from one triangle; the derivative is the same for all.
       lower: whether the lower triangle is read, for "pos"; otherwise the upper one.
     Raises: ValueError for other values of `assume_a`.
     Source: `scipy.linalg.solve`.
@@ -208,8 +214,25 @@ def solve(a: ArrayLike, b: ArrayLike, lower: bool = False, overwrite_a: bool = F
         raise ValueError("solve: Expected assume_a to be one of gen, her, pos, sym; got "
                          f"{assume_a!r}")
     if assume_a == "pos":
-        return _cho_solve(cholesky(a, lower), b, lower)
+        return _solve_positive(a, b, lower)
     return jnp.linalg.solve(a, b)
+
+
+def _solve_positive(a: Any, b: Any, lower: bool) -> Any:
+    a, b = promoted("solve", a, b)
+    a = lax.matrices("solve", a, square=True)
+    b, vector = _columns("solve", a, b)
+    _rows_fit("solve", a, b)
+    factor = cholesky(a, lower)
+    a, b = one_batch("solve", a, b)
+    factor = broadcast_to(as_tracer(factor), a.shape)
+
+    def solved(_: Any, y: Any) -> Any:
+        return _cho_solved(factor, y, lower)
+
+    # The slope by `a` is that of any other solution: it does not stand in one triangle alone.
+    return _bare(custom_linear_solve(lambda x: exact_matmul(a, x), b, solved,
+                                     lambda _, y: jnp.conj(solved(_, jnp.conj(y)))), vector)
 
 
 @eager(static=_PERMITS)

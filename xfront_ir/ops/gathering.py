@@ -5,7 +5,8 @@ indices. `mode` says what happens to a block that does not lie inside the operan
 
     clip                it is moved inside
     fill                gather gives `fill_value`; scatter leaves the block out
-    promise_in_bounds   the program promises that there is none
+    promise_in_bounds   the program promises that there is none; where there is one, gather moves it
+                        inside and scatter leaves it out, as StableHLO does
 
 Batching uses the batching dimensions of these same ops, so nothing loops. Where several updates of
 a `scatter` meet, one of them wins; the derivative follows the winner.

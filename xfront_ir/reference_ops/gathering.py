@@ -14,10 +14,10 @@ Place = tuple[tuple[Any, ...], tuple[Any, ...], bool]
 
 
 def _places(shape: tuple[int, ...], indices: np.ndarray, sizes: tuple[int, ...], windows: Any,
-            removed: Any, batching: Any, of_indices: Any, index_map: Any, mode: str
+            removed: Any, batching: Any, of_indices: Any, index_map: Any, clipped: bool
             ) -> Iterator[Place]:
-    """For each index vector: the block of the operand, the block of the result, and whether the
-    block lies inside the operand."""
+    """For each index vector: the block of the operand, moved inside if `clipped`; the block of the
+    result; and whether the first lies inside the operand."""
     ndim = indices.ndim - 1 + len(windows)
     batch_dims = [d for d in range(ndim) if d not in windows]
     for at in np.ndindex(*indices.shape[:-1]):
@@ -27,7 +27,7 @@ def _places(shape: tuple[int, ...], indices: np.ndarray, sizes: tuple[int, ...],
         for d, i in zip(batching, of_indices):
             start[d] = at[i]
         inside = all(0 <= s <= n - size for s, n, size in zip(start, shape, sizes))
-        if mode != "fill":                     # promise_in_bounds allows any result, so clip
+        if clipped:
             start = [min(max(s, 0), n - size) for s, n, size in zip(start, shape, sizes)]
             inside = True
         block = tuple(s if d in removed or d in batching else slice(s, s + size)
@@ -49,7 +49,8 @@ def _gather(attrs: Any, types: Any, x: np.ndarray, indices: np.ndarray) -> Any:
     for block, result, inside in _places(
             x.shape, indices, attrs["slice_sizes"], attrs["offset_dims"],
             attrs["collapsed_slice_dims"], attrs["operand_batching_dims"],
-            attrs["start_indices_batching_dims"], attrs["start_index_map"], attrs["mode"]):
+            attrs["start_indices_batching_dims"], attrs["start_index_map"],
+            attrs["mode"] != "fill"):
         if inside:
             made[result] = x[block]
     return made
@@ -67,7 +68,7 @@ def _scatter_with(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         for block, update, inside in _places(
                 x.shape, indices, sizes, windows, attrs["inserted_window_dims"],
                 attrs["operand_batching_dims"], attrs["scatter_indices_batching_dims"],
-                attrs["scatter_dims_to_operand_dims"], attrs["mode"]):
+                attrs["scatter_dims_to_operand_dims"], attrs["mode"] == "clip"):
             if inside:
                 made[block] = combine(made[block], updates[update])
         return made

@@ -136,6 +136,10 @@ def test_standardize_and_one_hot():
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     wanted = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
     np.testing.assert_allclose(nn.standardize(x), wanted, rtol=1e-5)
+    large = (1e4 * x).astype(np.float16)         # the squares are infinite in f16
+    made = nn.standardize(large)
+    assert made.dtype == np.float16
+    np.testing.assert_allclose(made, wanted, rtol=2e-3, atol=1e-3)
     np.testing.assert_array_equal(nn.one_hot(np.array([1, 5, -1]), 3),
                                   [[0, 1, 0], [0, 0, 0], [0, 0, 0]])
     assert nn.one_hot(np.array([1, 0], np.uint8), 300, dtype=bool, axis=0).shape == (300, 2)
@@ -165,6 +169,23 @@ def test_attention():
     with pytest.raises(ValueError):
         nn.dot_product_attention(q, k[:, :, :1, :4], v)
     assert nn.dot_product_attention(q[..., :0], k[..., :0], v[..., :0]).size == 0
+    half = [x.astype(np.float16) for x in (q, k, v)]
+    made = nn.dot_product_attention(*half, return_residual=True)
+    assert [x.dtype for x in made] == ["float16", "float16"]
+
+
+@pytest.mark.parametrize(("options", "match"), [
+    ({"query_seq_lengths": np.array([3.0, 5.0])}, "integers of shape"),
+    ({"key_value_seq_lengths": np.array([True, True])}, "integers of shape"),
+    ({"key_value_seq_lengths": np.array([3])}, "integers of shape"),
+    ({"query_seq_lengths": 3}, "integers of shape"),
+    ({"key": np.ones((2, 6, 2, 8), np.float16)}, "dtype of query"),
+    ({"value": np.ones((2, 6, 2, 8), np.float16)}, "dtype of query")])
+def test_operands_of_attention_that_are_refused(options, match):
+    k = np.ones((2, 6, 2, 8), np.float32)
+    with pytest.raises(ValueError, match=match):
+        nn.dot_product_attention(np.ones((2, 5, 4, 8), np.float32), **{"key": k, "value": k,
+                                                                       **options})
 
 
 def test_attention_of_long_sequences_in_blocks(monkeypatch):

@@ -162,6 +162,8 @@ def test_functions_of_functions() -> None:
           T.sum(1, keepdims=True))
     agree("piecewise", jnp.piecewise(A, [A < 0, A > 1], [lambda x: -x, lambda x: x * 2, 5.0]),
           np.piecewise(A, [A < 0, A > 1], [lambda x: -x, lambda x: x * 2, 5.0]))
+    agree("the last condition", jnp.piecewise(A, [A < 1, A < 0, A < 0.5], [1.0, 2.0, lambda x: x]),
+          np.piecewise(A, [A < 1, A < 0, A < 0.5], [1.0, 2.0, lambda x: x]))
 
 
 @pytest.mark.parametrize(("call", "error"), [

@@ -72,5 +72,7 @@ def test_weights_of_several_axes_are_summed_as_floats(dtype: type) -> None:
     got = jnp.histogram2d(x, y, 2, weights=weights)[0]
     assert got.dtype == np.float32
     np.testing.assert_array_equal(got, np.histogram2d(x, y, 2, weights=weights)[0])
+    with pytest.raises(ValueError, match="must not be negative, got -1"):
+        jnp.histogram(np.ones(3, np.float32), -1)
     with pytest.raises(ValueError, match="weights should have one element"):
         jnp.histogram2d(x, y, 2, weights=weights[:3])

@@ -374,3 +374,12 @@ def test_integers_of_64_bits_wrap_in_a_dtype_that_does_not_hold_them(dtype: str)
             make(2 ** 64)
         with pytest.raises(OverflowError):
             x.at[0].set(2 ** 32)
+
+
+def test_arrays_of_float0_have_a_shape_alone():
+    float0, x, held = xfront.dtypes.float0, jnp.ones(2), np.zeros(2, xfront.dtypes.float0)
+    made = [jnp.zeros(2, float0), jnp.ones(2, float0), jnp.empty(2, float0),
+            jnp.full(2, 3, float0), jnp.zeros_like(x, float0), jnp.ones_like(held),
+            jnp.full_like(held, 1), jnp.asarray(held), jnp.array(x, float0), x.astype(float0),
+            lax.full((2,), 0, float0), xfront.jit(lambda x: jnp.zeros_like(x, float0))(x)]
+    assert all((one.dtype, one.shape) == (float0, (2,)) for one in made)

@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as hnp
 import xfront
 import xfront.numpy as jnp
 from xfront.errors import ConcretizationTypeError, NonConcreteBooleanIndexError
+from xfront_ir import evaluate
 
 X = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
 MASK = X[:, :, 0] % 2 == 0
@@ -90,6 +91,33 @@ def test_positions_outside_are_clamped_or_dropped():
     assert x.at[9].get(mode="fill") == -2 ** 31
     assert x.at[9].get(mode="fill", fill_value=7) == 7
     assert np.isnan(float(jnp.arange(4.0).at[9].get(mode="fill")))
+
+
+def test_slopes_of_reads_by_arrays_leave_out_what_lies_outside():
+    x, at = jnp.arange(4.0), jnp.array([1, -9, 7])
+    numbers = xfront.lax.GatherDimensionNumbers((1,), (), (0,))
+    reads = {                                    # name: the read, and its slope
+        "array": (lambda x, i: x[i], [0, 1, 0, 0]),
+        "get": (lambda x, i: x.at[i].get(), [0, 1, 0, 0]),
+        "promise": (lambda x, i: x.at[i].get(mode="promise_in_bounds"), [0, 1, 0, 0]),
+        "fill": (lambda x, i: x.at[i].get(mode="fill"), [0, 1, 0, 0]),
+        "clip": (lambda x, i: x.at[i].get(mode="clip"), [1, 1, 0, 1]),
+        "gather": (lambda x, i: xfront.lax.gather(x, i[:, None], numbers, (1,)), [0, 1, 0, 0]),
+        "number": (lambda x, i: x[i[0]] + x[i[1]] + x[i[2]], [1, 1, 0, 1]),
+        "slice": (lambda x, i: xfront.lax.dynamic_slice(x, i[2:], (1,)), [0, 0, 0, 1]),
+    }
+
+    def slopes(x, i):
+        return {name: xfront.grad(lambda x, read=read: read(x, i).sum())(x)
+                for name, (read, _) in reads.items()}
+
+    once, compiled, known = slopes(x, at), xfront.jit(slopes)(x, at), slopes(x, np.array(at))
+    for name, (read, wanted) in reads.items():
+        for made in (once, compiled, known):
+            np.testing.assert_array_equal(made[name], wanted, name)
+        ir = xfront.make_ir(xfront.grad(lambda x, i, read=read: read(x, i).sum()))(x, at)
+        found = evaluate(ir.ir, np.asarray(x), np.asarray(at))[0]
+        np.testing.assert_array_equal(found, wanted, name)
 
 
 @pytest.mark.parametrize("index, error", [

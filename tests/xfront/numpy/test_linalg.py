@@ -166,6 +166,29 @@ def test_singular_tridiagonal_systems() -> None:
                                rtol=1e-6)
 
 
+def test_norms_of_nothing() -> None:
+    for shape in ((0, 3), (3, 0), (0, 0)):
+        x = np.zeros(shape, np.float32)
+        for order in (1, 2, np.inf, "nuc", "fro"):
+            for kept in (False, True):
+                _close(linalg.norm(x, order, keepdims=kept),
+                       np.linalg.norm(x, order, keepdims=kept))
+        with pytest.raises(ValueError, match="zero-size"):
+            linalg.norm(x, -2)
+    rows = np.array([[np.inf, np.inf, -np.inf], [0, 1, 2], [np.inf, 1, 1]], np.float32)
+    for order in (-1, -2, -0.5, 3):
+        with np.errstate(all="ignore"):
+            for x in (rows[:, :0], rows):
+                _close(linalg.norm(x, order, 1), np.linalg.norm(x, order, 1))
+
+
+def test_one_limit_of_singular_values() -> None:
+    for call in (lambda: linalg.pinv(TALL, 0.1, rcond=0.1),
+                 lambda: linalg.matrix_rank(TALL, 0.1, tol=0.1)):
+        with pytest.raises(ValueError, match="give one of them"):
+            call()
+
+
 def test_norms_of_singular_values() -> None:
     for order in (2, -2, "nuc"):
         _close(linalg.norm(TALL, order), np.linalg.norm(TALL, order))

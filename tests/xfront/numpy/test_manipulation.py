@@ -87,6 +87,8 @@ def test_pad() -> None:
         "maximum": lambda m, x, v: m.pad(x, (1, 2), mode="maximum", stat_length=2),
         "minimum": lambda m, x, v: m.pad(v, 1, mode="minimum"),
         "median": lambda m, x, v: m.pad(x, 1, mode="median"),
+        "mean of bools": lambda m, x, v: m.pad(v == v[0], (1, 2), mode="mean"),
+        "median of bools": lambda m, x, v: m.pad(v == v[0], 1, mode="median", stat_length=2),
     }
     for mode in ("reflect", "symmetric"):
         cases[mode] = lambda m, x, v, mode=mode: m.pad(v, (6, 11), mode=mode)

@@ -50,6 +50,7 @@ def test_polyfit():
                 for made, wanted in zip(jnp.polyfit(X, y, deg, w=w, cov=cov),
                                         np.polyfit(X, y, deg, w=w, cov=cov), strict=True):
                     close(made, wanted, 1e-3, 1e-3)
+    assert jnp.polyfit(X, Y, 2, full=True)[-1].dtype == np.float32
     for made, wanted in zip(jnp.polyfit(X, Y, 2, full=True), np.polyfit(X, Y, 2, full=True),
                             strict=True):
         close(made, wanted, 1e-3, 1e-3)

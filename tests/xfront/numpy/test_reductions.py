@@ -150,6 +150,8 @@ def test_narrow_floats_sum_in_f32() -> None:
     (lambda x: jnp.sum(x, axis=1.5), TypeError),
     (lambda x: jnp.sum([1, 2]), TypeError),
     (lambda x: jnp.sum(x, out=x), NotImplementedError),
+    (lambda x: jnp.mean(x, dtype=bool), TypeError),
+    (lambda x: jnp.nanmean(x, dtype=bool), TypeError),
     (lambda x: jnp.sum(x, where=1), ValueError),
     (lambda x: jnp.max(jnp.zeros(0)), ValueError),
     (lambda x: jnp.max(x, where=x > 1), ValueError),

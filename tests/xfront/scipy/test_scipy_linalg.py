@@ -37,6 +37,34 @@ def test_cholesky(lower: bool) -> None:
             _close(linalg.solve(half, b, lower=lower, assume_a="pos"), np.linalg.solve(a, b))
 
 
+def test_slopes_of_positive_definite_systems_are_those_of_any_system() -> None:
+    hermitian = (COMPLEX @ COMPLEX.conj().T + 2 * np.eye(4)).astype(np.complex64)
+    tangents = (A.T, B[::-1].copy())
+    for a, b in ((DEFINITE, B), (DEFINITE, B[:, 0]), (hermitian, B.astype(np.complex64))):
+        moved = tuple([t[:, 0] if x.ndim < t.ndim else t for x, t in zip((a, b), tangents,
+                                                                         strict=True)])
+
+        def derivatives(a: Any, b: Any, moved: Any, **options: Any) -> Any:
+            def solved(a: Any, b: Any) -> Any:
+                return linalg.solve(a, b, **options)
+
+            def pulled(a: Any, b: Any) -> Any:
+                made, pull = xfront.vjp(solved, a, b)
+                return pull(jnp.cos(jnp.real(made)).astype(made.dtype))
+
+            moved = tuple([t.astype(x.dtype) for x, t in zip((a, b), moved, strict=True)])
+            return xfront.jvp(solved, (a, b), moved)[1], xfront.jvp(pulled, (a, b), moved)
+
+        wanted = xfront.jit(derivatives)(a, b, moved)
+        for lower in (True, False):
+            options = {"assume_a": "pos", "lower": lower}
+            for made in (derivatives(a, b, moved, **options),
+                         xfront.jit(lambda *given, options=options: derivatives(
+                             *given, **options))(a, b, moved)):
+                for x, y in zip(xfront.tree.leaves(made), xfront.tree.leaves(wanted), strict=True):
+                    _close(x, y, 1e-3)
+
+
 @pytest.mark.parametrize("trans", [0, 1, 2, "N", "T", "C"])
 def test_triangular(trans: int | str) -> None:
     for a in (A + 4 * np.eye(4, dtype=np.float32), COMPLEX + 4 * np.eye(4, dtype=np.float32)):
