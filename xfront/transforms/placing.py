@@ -173,7 +173,8 @@ class Told:
         if self.out_shardings is None:
             return structs
         told = self.results(tree_unflatten(out_tree, structs))
-        return [x if s is None else x.update(sharding=s) for x, s in zip(structs, told, strict=True)]
+        return [x if s is None else x.update(sharding=s)
+                for x, s in zip(structs, told, strict=True)]
 
     def placement(self, function: str, operands: Sequence[Any], args: tuple, kwargs: dict,
                   result: Any, names: Callable[[], Sequence[str]],
