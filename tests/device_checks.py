@@ -9,8 +9,15 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
+
+
+def checks_in(module: Mapping[str, Any]) -> dict[str, Callable[[], None]]:
+    """The functions `check_...` of a module by the rest of their names."""
+    return {name.removeprefix("check_"): check for name, check in module.items()
+            if name.startswith("check_")}
 
 
 def report(checks: Mapping[str, Callable[[], None]], devices: int) -> None:

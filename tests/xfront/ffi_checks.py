@@ -10,7 +10,7 @@ import numpy as np
 
 import xfront as jax
 import xfront.numpy as jnp
-from tests.device_checks import report
+from tests.device_checks import checks_in, report
 from xfront import ffi
 from xfront.sharding import NamedSharding
 from xfront.sharding import PartitionSpec as P
@@ -46,8 +46,7 @@ def check_devices_call_a_function_for_their_parts() -> None:
     assert sorted(np.asarray(jax.jit(own)(x)).tolist()) == [1, 2]
 
 
-CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
-          if name.startswith("check_")}
+CHECKS = checks_in(globals())
 
 if __name__ == "__main__":
     report(CHECKS, 2)

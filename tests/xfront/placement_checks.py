@@ -19,7 +19,7 @@ import numpy as np
 import xfront
 import xfront.numpy as jnp
 from lowering import compat, disk_cache
-from tests.device_checks import report
+from tests.device_checks import checks_in, report
 from xfront import lax
 from xfront.arrays import binding
 
@@ -633,8 +633,7 @@ def check_programs_are_found_again() -> None:
     assert f._cache_size() == size == len(arguments)
 
 
-CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
-          if name.startswith("check_")}
+CHECKS = checks_in(globals())
 
 
 if __name__ == "__main__":

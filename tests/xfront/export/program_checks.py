@@ -9,7 +9,7 @@ import pytest
 
 import xfront as jax
 import xfront.numpy as jnp
-from tests.device_checks import report
+from tests.device_checks import checks_in, report
 from xfront import export
 from xfront.experimental.serialize_executable import deserialize_and_load, serialize
 from xfront.sharding import AxisType, NamedSharding, PartitionSpec
@@ -115,8 +115,7 @@ def check_exported_programs_are_divided_by_the_programs_that_call_them() -> None
     assert read.call(jax.device_put(jnp.ones(8), third))[0].devices() == {third}
 
 
-CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
-          if name.startswith("check_")}
+CHECKS = checks_in(globals())
 
 
 if __name__ == "__main__":

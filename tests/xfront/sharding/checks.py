@@ -19,7 +19,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from tests.device_checks import for_seeds, report
+from tests.device_checks import checks_in, for_seeds, report
 from xfront import lax
 from xfront.experimental.layout import Format, Layout
 from xfront.experimental.serialize_executable import deserialize_and_load, serialize
@@ -754,8 +754,7 @@ def check_structs_have_the_shardings_that_results_get() -> None:
         (8,), np.float32, sharding=on("x", None)))
 
 
-CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
-          if name.startswith("check_")}
+CHECKS = checks_in(globals())
 
 
 if __name__ == "__main__":

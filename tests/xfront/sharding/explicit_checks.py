@@ -16,7 +16,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from tests.device_checks import for_seeds, report
+from tests.device_checks import checks_in, for_seeds, report
 from xfront import lax
 from xfront.sharding import (
     AbstractMesh,
@@ -674,8 +674,7 @@ def check_auto_axes_of_arrays_without_a_mesh_in_context() -> None:
     assert f(value).devices() == {xfront.devices()[0]}       # specs say nothing without a mesh
 
 
-CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
-          if name.startswith("check_")}
+CHECKS = checks_in(globals())
 
 if __name__ == "__main__":
     report(CHECKS, DEVICES)

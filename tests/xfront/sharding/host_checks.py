@@ -18,7 +18,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from tests.device_checks import for_seeds, report
+from tests.device_checks import checks_in, for_seeds, report
 from xfront import lax
 from xfront.experimental import io_callback
 from xfront.sharding import Mesh, NamedSharding
@@ -413,9 +413,7 @@ def check_generated_programs() -> None:
     for_seeds(generated, 20)
 
 
-CHECKS: dict[str, Callable[[], None]] = {
-    name.removeprefix("check_"): f for name, f in list(globals().items())
-    if name.startswith("check_")}
+CHECKS = checks_in(globals())
 
 if __name__ == "__main__":
     report(CHECKS, DEVICES)

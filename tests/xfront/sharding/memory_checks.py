@@ -15,7 +15,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from tests.device_checks import for_seeds, report
+from tests.device_checks import checks_in, for_seeds, report
 from xfront import lax
 from xfront.ad_checkpoint import Offloadable, checkpoint_name
 from xfront.memory import Space
@@ -328,8 +328,7 @@ def check_random_programs_agree_with_those_that_move_nothing() -> None:
     for_seeds(agree, 8)
 
 
-CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
-          if name.startswith("check_")}
+CHECKS = checks_in(globals())
 
 if __name__ == "__main__":
     report(CHECKS, DEVICES)

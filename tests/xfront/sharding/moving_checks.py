@@ -18,7 +18,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from tests.device_checks import for_seeds, report
+from tests.device_checks import checks_in, for_seeds, report
 from xfront import lax
 from xfront.sharding import AxisType, Mesh, NamedSharding, auto_axes, reshard
 from xfront.sharding import PartitionSpec as P
@@ -131,8 +131,7 @@ def check_random_programs_lie_as_their_types_say() -> None:
     for_seeds(agree, 40)
 
 
-CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
-          if name.startswith("check_")}
+CHECKS = checks_in(globals())
 
 
 def main(count: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from tests.device_checks import for_seeds, report
+from tests.device_checks import checks_in, for_seeds, report
 from xfront import lax
 from xfront.sharding import Mesh, NamedSharding
 from xfront.sharding import PartitionSpec as P
@@ -165,8 +165,7 @@ def check_arrays_that_are_donated_are_passed_once() -> None:
     assert not x.is_deleted()
 
 
-CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
-          if name.startswith("check_")}
+CHECKS = checks_in(globals())
 
 if __name__ == "__main__":
     report(CHECKS, devices=8)

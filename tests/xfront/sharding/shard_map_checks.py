@@ -12,7 +12,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from tests.device_checks import report
+from tests.device_checks import checks_in, report
 from xfront import lax
 from xfront.experimental import checkify
 from xfront.sharding import AbstractMesh, ManualAxisType, Mesh, NamedSharding, set_mesh
@@ -761,8 +761,7 @@ def check_results_are_put_together_as_somebody_said() -> None:
         out_specs=P("x"))(grid(8)))
 
 
-CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
-          if name.startswith("check_")}
+CHECKS = checks_in(globals())
 
 if __name__ == "__main__":
     report(CHECKS, DEVICES)

@@ -14,7 +14,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from tests.device_checks import report
+from tests.device_checks import checks_in, report
 from xfront import lax
 from xfront.sharding import NamedSharding, reshard, set_mesh
 from xfront.sharding import PartitionSpec as P
@@ -247,8 +247,7 @@ def check_text_of_terms_parses() -> None:
     assert print_function(parse(text)) == text
 
 
-CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
-          if name.startswith("check_")}
+CHECKS = checks_in(globals())
 
 if __name__ == "__main__":
     report(CHECKS, DEVICES)

@@ -12,7 +12,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from tests.device_checks import report
+from tests.device_checks import checks_in, report
 from xfront import lax, nn, ops, random
 from xfront.arrays.array_class import Array
 from xfront.sharding import NamedSharding, set_mesh
@@ -158,8 +158,7 @@ def check_dlpack_goes_to_one_device() -> None:
     assert jnp.from_dlpack(A, device=NamedSharding(one, P("x"))).devices() == {device}
 
 
-CHECKS = {name.removeprefix("check_"): check for name, check in list(globals().items())
-          if name.startswith("check_")}
+CHECKS = checks_in(globals())
 
 if __name__ == "__main__":
     report(CHECKS, DEVICES)
