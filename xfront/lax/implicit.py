@@ -14,7 +14,7 @@ from ..dtypes import float0
 from ..tracing.programs import bind
 from ..transforms.autodiff import jvp
 from ..transforms.custom_jvp import custom_jvp
-from ..transforms.custom_vjp import closure_convert
+from ..transforms.custom_vjp import converted
 from ..transforms.flat import Flat, as_operand, kind_of, trace_call
 from ..tree_util import tree_flatten, tree_map, tree_structure, tree_unflatten
 from .control_flow import join_captures, record_groups
@@ -65,7 +65,7 @@ def custom_root(f: Callable[[Any], Any], initial_guess: Any,
     Array(0.25, dtype=float32, weak_type=True)
     """
     wanted = tree_structure(initial_guess)
-    closed, captured = closure_convert(f, initial_guess)
+    closed, captured = converted(f, (initial_guess,), lambda x: True)
 
     def solution(result: Any) -> Any:
         if has_aux and (not isinstance(result, (tuple, list)) or len(result) != 2):
@@ -88,7 +88,7 @@ def custom_root(f: Callable[[Any], Any], initial_guess: Any,
         check("the solution", solution(result))
         return result
 
-    solved, held = closure_convert(solve_with, initial_guess, captured)
+    solved, held = converted(solve_with, (initial_guess, captured), lambda x: True)
 
     @custom_jvp
     def root(guess: Any, values: list, held: list) -> Any:

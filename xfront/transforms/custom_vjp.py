@@ -329,7 +329,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     def forward(*args: Any) -> Any:
         value, rule = fun(*args)
-        closed, captured = closure_convert(rule, value)
+        closed, captured = converted(rule, (value,), lambda x: True)
         return value, Partial(closed, captured, args)
 
     def backward(puller: Any, ct: Any) -> Any:
@@ -359,9 +359,19 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     >>> xfront.grad(f)(3.0)
     Array(5., dtype=float32, weak_type=True)
     """
+    return converted(fun, example_args, lambda x: type(x) is Tracer and x.value.type.is_inexact)
+
+
+def converted(fun: Callable[..., Any], example_args: tuple, moves: Callable[[Any], bool]
+              ) -> tuple[Callable[..., Any], list]:
+    """As `closure_convert`; `moves` says which of the captured values become arguments."""
     name, n = name_of(fun), len(example_args)
     given = Arguments("closure_convert", list(example_args))
     flat = given.trace(fun, name=name, kind="closure_convert", staging=True)
+    function, out_tree = flat.function, flat.out_tree
+    moved = [moves(x) for x in flat.captures]
+    # in a list of their own, for rules are looked through for what they close over
+    kept = [x for x, m in zip(flat.captures, moved, strict=True) if not m]
 
     @front_door
     def closed(*args: Any) -> Any:
@@ -375,13 +385,14 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
             if kind_of(name, own[-1])[0] is not t:
                 raise TypeError(f"{name} was converted for an argument of type {t}, but was called "
                                 f"with {kind_of(name, x)[0]}")
-        given_now = iter(args[n:])
-        held = [next(given_now) if m else x for x, m in zip(flat.captures, moved, strict=True)]
-        results = bind(flat.function, [*own, *held], name=name)
-        return tree_unflatten(flat.out_tree, results)
+        if len(args) - n != sum(moved):
+            raise TypeError(f"{name} was converted with {sum(moved)} captured values, but was "
+                            f"called with {max(0, len(args) - n)}")
+        of_moved, of_kept = iter(args[n:]), iter(kept)
+        held = [next(of_moved if m else of_kept) for m in moved]
+        return tree_unflatten(out_tree, bind(function, [*own, *held], name=name))
 
-    moved = [type(x) is Tracer and x.value.type.is_inexact for x in flat.captures]
     return closed, [x for x, m in zip(flat.captures, moved, strict=True) if m]
 
 
-__all__ = ["closure_convert", "custom_gradient", "custom_vjp"]
+__all__ = ["closure_convert", "converted", "custom_gradient", "custom_vjp"]

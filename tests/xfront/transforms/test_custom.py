@@ -556,3 +556,16 @@ def test_closure_convert_moves_what_a_derivative_may_be_taken_by():
     for run in (f, jax.jit(f)):
         np.testing.assert_allclose(jax.grad(run)(2.0, 3), 6.0)
     assert jax.vmap(jax.grad(f))(jnp.ones(3), i).tolist() == [6, 6, 6]
+
+
+def test_custom_gradient_keeps_what_no_derivative_is_taken_by():
+    @jax.custom_gradient
+    def positive(x):
+        mask, n = x > 0, jnp.argmax(x)
+        return jnp.where(mask, x, 0), lambda ct: (jnp.where(mask, ct, 0) * n,)
+
+    x = jnp.array([1.0, -2.0, 3.0])
+    pulled = jax.grad(lambda x: positive(x).sum())
+    for run in (pulled, jax.jit(pulled)):
+        np.testing.assert_array_equal(run(x), [2, 0, 2])
+    np.testing.assert_array_equal(jax.vmap(pulled)(jnp.stack([x, -x])), [[2, 0, 2], [0, 1, 0]])
