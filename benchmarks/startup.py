@@ -143,6 +143,30 @@ def first_step_cached(side: Side) -> dict[str, float]:
     return first_and_second(side, STEP.format(layers=scaled(12, 2)), **JAXS_CACHE)
 
 
+AS_JAX = {"xfront": "import xfront; xfront.install_as_jax()\n"}
+"""What has `import jax` find a library."""
+
+NAMES = {
+    "of jax": "jax.vmap",
+    "of jax.numpy": "jnp.sin",
+    "of jax.core": "core.Tracer",
+    "of jax._src.core": "private.ShapedArray",
+}
+
+
+@row("a name of a module, for programs that import jax")
+def names_of_modules(side: Side) -> dict[str, float]:
+    """An attribute of each kind of module, read before."""
+    script = AS_JAX.get(side.module, "") + (
+        "import timeit, jax, jax.numpy as jnp\nfrom jax import core\n"
+        "from jax._src import core as private\n"
+        f"for name in {list(NAMES.values())!r}:\n"
+        "    print(min(timeit.repeat(name, globals=globals(), repeat=9, number=100_000)) / 1e5)"
+    )
+    with tempfile.TemporaryDirectory(prefix="xfront-bench-") as cache:
+        return dict(zip(NAMES, numbers_printed(side, script, cache), strict=True))
+
+
 PROGRAMS = Path(__file__).parents[1] / "tests" / "programs"
 FIRST_STEPS = {
     "cnn": ("for i in range(20):", "step(params, random.PRNGKey(0))"),
@@ -169,9 +193,8 @@ def until_first_step(side: Side, program: str, cache: str) -> list[float]:
     source, found, _ = (PROGRAMS / f"{program}.py").read_text().partition(f"\n{steps}")
     if not found:
         raise RuntimeError(f"{program}.py has no line {steps!r}")
-    install = "import xfront; xfront.install_as_jax()\n" if side.module == "xfront" else ""
     script = (
-        f"{install}{source}\nimport jax, time\njax.block_until_ready({first})\n"
+        f"{AS_JAX.get(side.module, '')}{source}\nimport jax, time\njax.block_until_ready({first})\n"
         f"print(time.time() - {time.time()!r}, time.process_time())"
     )
     return numbers_printed(side, script, cache)

@@ -64,10 +64,12 @@ def __getattr__(name: str) -> Any:
         if name == "Primitive":
             from .primitives import Primitive
 
+            globals()[name] = Primitive
             return Primitive
         if name == "pytype_aval_mappings":
             from .interpreters.xla import pytype_aval_mappings
 
+            globals()[name] = pytype_aval_mappings
             return pytype_aval_mappings
         why = f": {_ABSENT[name]}" if name in _ABSENT else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")

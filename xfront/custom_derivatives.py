@@ -25,7 +25,8 @@ def __getattr__(name: str) -> Any:
     if name in ("custom_jvp_call_p", "custom_vjp_call_p", "remat_opt_p"):
         from .primitives import named
 
-        return named(name, __name__)
+        found = globals()[name] = named(name, __name__)
+        return found
     raise _absent(__name__, name, __dir__)
 
 

@@ -54,7 +54,8 @@ def on_demand(
       package: the `__name__` of the package.
       families: public names, with spaces between, by the module of the package that has them.
       submodules: public modules of the package, which are imported when they are first read too.
-      otherwise: function that returns the value of any other name, or None.
+      otherwise: function that returns the value of any other name, or None. `__dir__` does not
+        show such names.
       quick: names of functions that take less than a microsecond or two, and so stay unchanged.
         All other plain functions become front doors: see `xfront.tracebacks`.
     """
@@ -65,6 +66,7 @@ def on_demand(
             homes[public] = family, written or public
     public_names = [*homes, *submodules]
     as_written = frozenset(quick.split())
+    hidden: set[str] = set()
 
     def __getattr__(name: str) -> Any:
         home = homes.get(name)
@@ -78,13 +80,15 @@ def on_demand(
             found = None if otherwise is None else otherwise(name)
             if found is None:
                 raise absent(package, name, __dir__)
-            return found
+            hidden.add(name)
+            value = found
         setattr(sys.modules[package], name, value)
         return value
 
     def __dir__() -> list[str]:
         here = loaded_names(sys.modules[package])
-        return sorted({*public_names, *[name for name in here if _is_shown(name, here[name])]})
+        return sorted({*public_names, *[name for name in here if name not in hidden
+                                        and _is_shown(name, here[name])]})
 
     return public_names, __getattr__, __dir__
 

@@ -2,13 +2,14 @@
 
 `jax.numpy` *is* `xfront.numpy`: no module is loaded twice, so functions, classes and registries
 are the same under both names. Its names are imported when they are first read, and all of them
-for `vars(jax.numpy)`. The module `jax` is xfront with a version of its own: reading or
-setting its other attributes reads or sets those of xfront. Private modules (`jax._src.core`) are
-views: see `private.py`.
+for `vars(jax.numpy)`. The module `jax` is xfront with a version of its own: a name that is read
+becomes its attribute, and what is set or deleted on one of the two is set or deleted on both.
+Private modules (`jax._src.core`) are views: see `private.py`.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -32,38 +33,68 @@ API_LEVEL = "0.10.2"
 
 
 class _Jax(ModuleType):
-    """The module `jax`: xfront with a few names of its own."""
+    """The module `jax`: xfront with a few names of its own.
 
-    def __getattr__(self, name: str) -> Any:
-        if name in private.OF_JAX_ALONE:
-            return importlib.import_module(f"jax.{name}")
-        if f"jax.{name}" in stand_ins.MODULES and not hasattr(xfront, name):
-            return importlib.import_module(f"jax.{name}")
-        found = getattr(xfront, name)
-        return whole(found) if isinstance(found, ModuleType) else found
+    What is asked for absent names is in its dictionary (`_jax`): a method `__getattr__` would make
+    every attribute slower.
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = (name.startswith("__") or name in private.OF_JAX_ALONE
                or isinstance(value, stand_ins.StandIn))
-        (super().__setattr__ if own else xfront.__setattr__)(name, value)
+        (super() if own else xfront).__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        (super().__delattr__ if name in vars(self) else xfront.__delattr__)(name)
+        own = name.startswith("__") or name not in vars(xfront)
+        (super() if own else xfront).__delattr__(name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*dir(xfront), *vars(self)})
+        return sorted({*dir(xfront), *(vars(self).keys() - vars(xfront).keys())})
+
+
+class _Xfront(ModuleType):
+    """The module `xfront` beside `jax`, which has its names too."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if not name.startswith("__"):
+            vars(_jax())[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        if not name.startswith("__"):
+            vars(_jax()).pop(name, None)
+
+
+def _first_read(name: str) -> Any:
+    """A name of `jax` that it has not read yet; it keeps what xfront keeps."""
+    if name in private.OF_JAX_ALONE or (
+            f"jax.{name}" in stand_ins.MODULES and not hasattr(xfront, name)):
+        return importlib.import_module(f"jax.{name}")
+    found = getattr(xfront, name)
+    if isinstance(found, ModuleType):
+        whole(found)
+    if name in vars(xfront) and not name.startswith("__"):
+        vars(_jax())[name] = found
+    return found
+
+
+@functools.cache
+def _jax() -> ModuleType:
+    made = _Jax("jax", xfront.__doc__)
+    vars(made).update({
+        beside.MARKER: True, "__version__": API_LEVEL, "__path__": [],
+        "__version_info__": tuple(int(part) for part in API_LEVEL.split(".")),
+        "__file__": xfront.__file__, "__getattr__": _first_read,
+        "__all__": [n for n in dir(xfront) if not n.startswith("_")],
+    })
+    xfront.__class__ = _Xfront  # type: ignore[attr-defined]
+    return made
 
 
 def _make_jax() -> ModuleType:
     follow_environment()
-    made = _Jax("jax", xfront.__doc__)
-    for name, value in (
-        (beside.MARKER, True), ("__version__", API_LEVEL), ("__path__", []),
-        ("__version_info__", tuple(int(part) for part in API_LEVEL.split("."))),
-        ("__file__", xfront.__file__),
-        ("__all__", [n for n in dir(xfront) if not n.startswith("_")]),
-    ):
-        ModuleType.__setattr__(made, name, value)
+    made = _jax()
     for name in ("core", "tree", "tree_util"):   # `import jax` imports these for libraries, too
         module = sys.modules.get(f"xfront.{name}")
         if module is not None:

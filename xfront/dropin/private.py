@@ -1,7 +1,8 @@
 """Private modules of JAX that libraries import nevertheless, and the modules that stand for them.
 
 `jax._src.core` is a view: it looks a name up in several public modules here, one after the other.
-A view stores no names, so each name is the same object as in the public module.
+A name that is read becomes an attribute of the view, the same object as in the public module; what
+is set on a view is set there too.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ class View(ModuleType):
     def __init__(self, name: str, places: str) -> None:
         super().__init__(name, f"What {name} means in xfront.")
         self.__dict__.update(
-            {beside.MARKER: True, "__path__": [], "_places": tuple(places.split())})
+            {beside.MARKER: True, "__path__": [], "_places": tuple(places.split()),
+             "_replaced": {}, "__getattr__": self._first_read})
 
     def _modules(self) -> list[ModuleType]:
         found = []
@@ -126,14 +128,17 @@ class View(ModuleType):
                     raise
         return found
 
-    def __getattr__(self, name: str) -> Any:
+    def _first_read(self, name: str) -> Any:
         if name.startswith("__") and not name.startswith("__version"):
             raise AttributeError(name)
         for module in self._modules():
             try:
-                return getattr(module, name)
+                found = getattr(module, name)
             except AttributeError:
-                pass
+                continue
+            if name in loaded_names(module):     # else the module computes it at each reading
+                self.__dict__[name] = found
+            return found
         below = f"{self.__name__}.{name}".removeprefix("jax.")
         if below in _MEANING:
             return importlib.import_module(f"jax.{below}")
@@ -142,9 +147,18 @@ class View(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("__") and not isinstance(value, ModuleType):
             for module in self._modules():
-                if name in loaded_names(module):
-                    return setattr(module, name, value)
+                if hasattr(module, name):
+                    self._replaced.setdefault(name, (module, getattr(module, name)))
+                    setattr(module, name, value)
+                    break
         super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        """Delete what was set; the public module has again what it had before."""
+        super().__delattr__(name)
+        if name in self._replaced:
+            module, before = self._replaced.pop(name)
+            setattr(module, name, before)
 
     def __dir__(self) -> list[str]:
         below = f"{self.__name__}.".removeprefix("jax.")

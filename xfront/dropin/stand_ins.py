@@ -67,9 +67,10 @@ class StandIn(ModuleType):
 
     def __init__(self, name: str) -> None:
         super().__init__(name, f"{name} is not in xfront: its names cannot be used.")
-        self.__dict__.update({beside.MARKER: True, "__path__": []})
+        self.__dict__.update(
+            {beside.MARKER: True, "__path__": [], "__getattr__": self._first_read})
 
-    def __getattr__(self, name: str) -> Any:
+    def _first_read(self, name: str) -> Any:
         known = public_modules().get(self.__name__)
         if known is None or name not in known.names:
             raise AbsentAttribute(self.__name__, name, self.__dir__)

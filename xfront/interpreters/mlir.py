@@ -246,11 +246,11 @@ _ABSENT = absent(__name__, {
 
 def __getattr__(name: str) -> Any:
     """MLIR's bindings, imported when first read: `ir`, and `hlo`, the dialect of StableHLO."""
-    if name == "ir":
-        return mlir_own.bindings("ir")
-    if name == "hlo":
-        return mlir_own.bindings("dialects.stablehlo")
-    return _ABSENT(name)
+    place = {"ir": "ir", "hlo": "dialects.stablehlo"}.get(name)
+    if place is None:
+        return _ABSENT(name)
+    found = globals()[name] = mlir_own.bindings(place)
+    return found
 
 
 __all__ = [

@@ -34,11 +34,13 @@ def __getattr__(name: str) -> Any:
     if name in ("cholesky_update", "qdwh", "symmetric_product"):
         from . import matrix_functions
 
-        return getattr(matrix_functions, name)
+        found = globals()[name] = getattr(matrix_functions, name)
+        return found
     if name.endswith("_p"):
         from ..primitives import named
 
-        return named(name, __name__)
+        found = globals()[name] = named(name, __name__)
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 __all__ = ["EigImplementation", "EighImplementation", "SvdAlgorithm", "cholesky",

@@ -59,7 +59,8 @@ def __getattr__(name: str) -> _Any:
         raise _absent(__name__, name, __dir__)
     from ..primitives import named
 
-    return named(name)
+    found = globals()[name] = named(name)
+    return found
 
 
 __all__ = [

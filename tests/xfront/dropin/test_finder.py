@@ -105,6 +105,54 @@ import pickle
 assert pickle.loads(pickle.dumps(jnp.median)) is jnp.median
 """
 
+_KEPT = """
+import importlib, pickle, sys, timeit, types
+from unittest import mock
+import xfront
+import jax, jax.core, jax.extend.core, jax.experimental.pallas as pallas
+import jax.interpreters.mlir, jax.lax, jax.numpy, jax.random, jax.tree_util, jax.nn
+from jax._src import core, config
+
+names = [
+    (jax, "grad"), (jax, "tree"), (jax, "typeof"), (jax, "_src"), (jax, "__version__"),
+    (jax.core, "Primitive"), (jax.core, "Jaxpr"), (jax._src, "core"), (config, "config"),
+    (core, "Jaxpr"), (core, "ShapedArray"), (jax.extend.core, "Jaxpr"),
+    (jax.extend.core.primitives, "add_p"), (jax.lax, "add_p"), (jax.lax, "add"),
+    (jax.lax.linalg, "qdwh"), (jax.lax.linalg, "svd_p"), (jax.random, "random_gamma_p"),
+    (jax.numpy, "sin"), (jax.custom_derivatives, "custom_jvp_call_p"), (jax.nn, "relu"),
+    (jax.interpreters.mlir, "ir"), (pallas, "BlockSpec"), (jax.tree_util, "tree_map")]
+plain = types.ModuleType("plain")
+plain.name = 1
+def seconds(module, name):
+    read = eval(f"lambda m: ({f'm.{name}, ' * 8})")
+    return min(timeit.repeat(lambda: read(module), number=200, repeat=20))
+for module, name in names:
+    shown = dir(module)
+    first = getattr(module, name)
+    assert name in types.ModuleType.__getattribute__(module, "__dict__"), (module, name)
+    assert getattr(module, name) is first and dir(module) == shown, (module, name)
+    assert seconds(module, name) < 12 * seconds(plain, "name"), (module, name)
+
+assert jax.grad is xfront.grad and jax.typeof is xfront.typeof and core.Jaxpr is jax.core.Jaxpr
+for one in (jax, xfront):                    # what is set on one is on both, read before or not
+    for name in ("grad", "vmap", "new_name"):
+        before = getattr(jax, name, None)
+        with mock.patch.object(one, name, 3, create=True):
+            assert getattr(jax, name) == getattr(xfront, name) == 3
+        assert getattr(jax, name, None) is getattr(xfront, name, None) is before
+with mock.patch("jax._src.core.ShapedArray", 3), mock.patch("jax._src.core.Tracer", 4):
+    assert core.ShapedArray == jax.core.ShapedArray == 3 and jax.core.Tracer == core.Tracer == 4
+assert core.ShapedArray is jax.core.ShapedArray is xfront.core.ShapedArray
+assert core.Tracer is jax.core.Tracer is xfront.core.Tracer and isinstance(core.Tracer, type)
+assert importlib.reload(jax) is jax and jax.grad is xfront.grad and jax.__version__ == "0.10.2"
+del sys.modules["jax"]
+import jax as again
+assert again is jax
+assert importlib.reload(xfront) is xfront and jax.jit is xfront.jit
+assert pickle.loads(pickle.dumps(jax.vmap)) is jax.vmap
+assert jax._src.xla_bridge._backends is not jax._src.xla_bridge._backends   # computed anew
+"""
+
 _METADATA = """
 import importlib.metadata as metadata
 import sys
@@ -163,6 +211,10 @@ def test_modules_of_jax_are_those_of_xfront() -> None:
 
 def test_private_names_that_libraries_import_have_a_meaning() -> None:
     output("-m", "xfront", "-c", _PRIVATE)
+
+
+def test_a_name_that_was_read_is_an_attribute_like_any_other() -> None:
+    output("-m", "xfront", "-c", _KEPT)
 
 
 def test_the_version_of_the_package() -> None:

@@ -15,9 +15,10 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(_core, name)
+        found = globals()[name] = getattr(_core, name)
     except AttributeError as error:
         raise AttributeError(str(error).replace(_core.__name__, __name__)) from None
+    return found
 
 
 def __dir__() -> list[str]:

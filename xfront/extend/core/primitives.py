@@ -10,7 +10,8 @@ from ...primitives import named as _named
 def __getattr__(name: str) -> _Primitive:
     """The primitive of a name. Raises: AttributeError where there is none."""
     if name.endswith("_p"):
-        return _named(name, __name__)
+        found = globals()[name] = _named(name, __name__)
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
