@@ -56,8 +56,6 @@ class LoweredModule:
     @property
     def forms(self) -> list[TakenForm]:
         """The ops that take a form for the platform, in program order; a body is listed once."""
-        if not self.extras.forms:
-            return []
         from .forms.inspection import described
         from .forms.placing import taken
 
@@ -124,7 +122,7 @@ def as_compiled(lowered: LoweredModule, effort: str = "jit", devices: int = 1) -
 
 
 def needed(platform: str) -> Extras:
-    """The extras without which programs do not compile on a platform."""
+    """The extras without which programs do not compile on a platform, or compute wrong values."""
     from .forms.extras import ALWAYS, NOTHING
 
     return ALWAYS.get(platform, NOTHING)

@@ -105,7 +105,8 @@ class _Module:
         self.partition = Partition()
         self.first: dict[Function, Function] = {}
         self._analyse(function)
-        self.has_fences = platform == "cpu" and extras != NOTHING   # else fences are barriers
+        self.has_fences = platform == "cpu" and bool(extras.fences or extras.forms)
+        """Whether fences are written as such; elsewhere they are barriers."""
         if extras != NOTHING:
             function = for_platform(function, platform, extras, self._facts)
             if function is not self.function:

@@ -1,6 +1,6 @@
 """The extras of a platform, as a pass over the IR between the caches and the lowering.
 
-    cpu     fences, and forms that run faster
+    cpu     fences, and forms that run faster, or give the right values where XLA does not
     tpu     forms of ops that its compiler has no rule for, or computes with more work
     cuda    such forms too, with NVIDIA's libraries
 
@@ -38,9 +38,9 @@ def for_platform(fn: Function, platform: str, extras: Extras,
         from .cpu.fences import fence_pass  # imported only where fences are on
 
         fn = fence_pass(fn, facts)
-    if extras.forms:
+    if extras.forms or extras.needed:
         from .forms.placing import place_forms
 
         fn = place_forms(fn, facts if fn is given else facts_of(fn), platform=platform,
-                         has_fences=extras.fences != 0)
+                         has_fences=extras.fences != 0, needed_only=not extras.forms)
     return fn

@@ -460,14 +460,14 @@ class Lowered(_Stage):
                                     len(self._place.devices))
 
     def forms(self) -> list[Any]:
-        """The operations that have a form of their own on CPU, in the order of the program.
+        """The operations that take a form of their platform, in the order of the program.
 
         `as_text` shows them as calls of their forms (docs/cpu.md); after `lower(passes=())` it
         shows the plain StableHLO of every platform.
 
         Returns: a list with an object for each operation, which has `op`, `location`, `form`,
-          `does` and `why`, and prints as one line. The list is empty where the default platform is
-          not the CPU, and under `XFRONT_CPU_FORMS=0`.
+          `does` and `why`, and prints as one line. Under `XFRONT_CPU_FORMS=0` it has those without
+          which XLA computes wrong values.
 
         >>> print(*xfront.jit(jnp.argmax).lower(jnp.zeros(64)).forms(), sep="\n")
         """

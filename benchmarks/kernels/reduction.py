@@ -57,6 +57,21 @@ running("cummin", lambda lax, x: lax.cummin(x))
 running("cumlogsumexp", lambda lax, x: lax.cumlogsumexp(x))
 
 
+@kernel("max of rows, float32", *SQUARES)
+def max_of_rows(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x: jnp.max(x, axis=1), (normal(jnp, n, n),)
+
+
+@kernel("min of columns, float32", *SQUARES)
+def min_of_columns(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x: jnp.min(x, axis=0), (normal(jnp, n, n),)
+
+
+@kernel("max of all, float32", *SQUARES)
+def max_of_all(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x: jnp.max(x), (normal(jnp, n, n),)
+
+
 @kernel("softmax of rows of 3", *ROWS)
 def softmax(jax: Any, jnp: Any, n: int) -> Program:
     return lambda x: jax.nn.softmax(x, axis=-1), (normal(jnp, n, 3),)

@@ -189,6 +189,32 @@ def reduce_min(b: Builder, op: Op, x: Value) -> Value:
     return ops.fence(_folded(b, op, x, ops.min)).value
 
 
+@condition
+def _loses_nan(op: Op) -> bool:
+    """Floats, 2**12 elements or more."""
+    x = op.operands[0].type
+    return x.dtype.is_float and x.size >= 2 ** 12 and bool(op.attrs["axes"])
+
+
+# Floats, 2**12 elements or more: XLA leaves them to a library whose extrema lose NaN.
+@form(ops.reduce_max, when=_loses_nan, needed=True, row="kernels.reduction: max of rows, float32")
+def greatest_or_nan(b: Builder, op: Op, x: Value) -> Value:
+    """NaN where an element is, else the greatest."""
+    return _or_nan(b, op, x)
+
+
+@form(ops.reduce_min, when=_loses_nan, needed=True,
+      row="kernels.reduction: min of columns, float32")
+def least_or_nan(b: Builder, op: Op, x: Value) -> Value:
+    return _or_nan(b, op, x)
+
+
+def _or_nan(b: Builder, op: Op, x: Value) -> Value:
+    given, axes = Term(b, x), op.attrs["axes"]
+    found = Term(b, b.emit(op.definition, x, axes=axes))
+    return where(ops.reduce_or(given != given, axes=axes), math.nan, found).value
+
+
 def _folded(b: Builder, op: Op, x: Value, combine: OpDef) -> Term:
     """The parts of the reduced axis combined, from the first to the last."""
     (axis,) = op.attrs["axes"]

@@ -68,8 +68,9 @@ def table() -> str:
     meanings = {name: says for form in forms for name, says in form.when.named}
     meanings |= {ask.__name__: " ".join((ask.__doc__ or "").split())
                  for form in forms for ask in form.asks}
-    lines = ["| op | form | condition | benchmark |", "|---|---|---|---|"]
-    lines += [f"| {form.definition.name} | `{form.name}` | `{form.condition}` | {form.row} |"
+    lines = ["| op | form | condition | for | benchmark |", "|---|---|---|---|---|"]
+    lines += [f"| {form.definition.name} | `{form.name}` | `{form.condition}` | "
+              f"{'right values' if form.needed else 'speed'} | {form.row} |"
               for form in forms]
     lines += ["", "`of`, `size`, `below` and `axis` are about the first operand: its dtype, so "
               "many elements or more, fewer, so many or more along the op's axis. Names mean:", ""]

@@ -31,17 +31,17 @@ from xfront_ir.regions import with_bodies
 
 from .facts import NO_FACTS, Facts
 from .places import EXPANDED, INLINED, Outside, Place, Source
-from .registry import FORMS_OF, Form, Written, forms_of, written
+from .registry import Form, Written, forms_of, written
 
 NO_OPS: frozenset[Op] = frozenset()
 _type_of = attrgetter("type")
 
-_QUIET: dict[str, set[OpDef]] = {platform: set() for platform in FORMS_OF}
-"""The ops met so far that never change, by platform."""
+_QUIET: dict[tuple[str, bool], set[OpDef]] = {}
+"""The ops met so far that never change, by platform and whether only needed forms are placed."""
 
 
 def place_forms(fn: Function, facts: Facts = NO_FACTS, *, has_fences: bool = True,
-                platform: str = "cpu") -> Function:
+                platform: str = "cpu", needed_only: bool = False) -> Function:
     """`fn` with its forms placed, bodies included; the same object where it takes none.
 
     Args:
@@ -50,9 +50,10 @@ def place_forms(fn: Function, facts: Facts = NO_FACTS, *, has_fences: bool = Tru
       has_fences: whether the program gets fences; if not, the user's fences become barriers, and
         forms for whole programs are left out.
       platform: the platform whose forms are placed.
+      needed_only: whether to leave out the forms that exist for speed.
     """
     place = Place(fn, {}, facts.is_private, has_fences=has_fences)
-    return _Placing(facts, has_fences, platform).function(place, NO_OPS)
+    return _Placing(facts, has_fences, platform, needed_only).function(place, NO_OPS)
 
 
 def form_of(op: Op) -> Written | None:
@@ -80,15 +81,6 @@ def taken(fn: Function) -> Iterator[tuple[Op, Form]]:
             stack.pop()
 
 
-def _is_quiet(definition: OpDef, platform: str) -> bool:
-    """Whether an op never changes; if so it is added to `_QUIET`."""
-    if (forms_of(definition, platform) or definition in INLINED or definition in EXPANDED
-            or _has_regions(definition) or definition is ops.fence):
-        return False
-    _QUIET[platform].add(definition)
-    return True
-
-
 class _Open(NamedTuple):
     """A Function during the walk: its place, its remaining ops, the ops made so far, the ops that
     take no form, and the call whose body it is."""
@@ -103,9 +95,10 @@ class _Open(NamedTuple):
 class _Placing:
     """The walk through one program; if it does not keep fences, they become barriers."""
 
-    def __init__(self, facts: Facts, keeps_fences: bool, platform: str) -> None:
+    def __init__(self, facts: Facts, keeps_fences: bool, platform: str, needed_only: bool) -> None:
         self.facts, self.keeps_fences, self.platform = facts, keeps_fences, platform
-        self.quiet = _QUIET[platform]
+        self.needed_only = needed_only
+        self.quiet = _QUIET.setdefault((platform, needed_only), set())
         self.private: dict[Function, Function] = {}
         self.holding: dict[Any, tuple[Form, ...]] = {}
 
@@ -118,7 +111,7 @@ class _Placing:
         while True:
             place, rest, made, own, call = stack[-1]
             for op in rest:
-                if op.definition in quiet or _is_quiet(op.definition, self.platform):
+                if op.definition in quiet or self.is_quiet(op.definition):
                     made.append(op)
                     continue
                 if op.definition in INLINED:
@@ -148,6 +141,19 @@ class _Placing:
                         place.changed[v] = call
                 made.append(call)
 
+    def forms(self, definition: OpDef) -> Sequence[Form]:
+        """The forms of an op among which to choose."""
+        found = forms_of(definition, self.platform)
+        return [form for form in found if form.needed] if self.needed_only else found
+
+    def is_quiet(self, definition: OpDef) -> bool:
+        """Whether an op never changes; if so it is added to the quiet ones."""
+        if (self.forms(definition) or definition in INLINED or definition in EXPANDED
+                or _has_regions(definition) or definition is ops.fence):
+            return False
+        self.quiet.add(definition)
+        return True
+
     def changed(self, op: Op, place: Place, own: frozenset[Op]) -> Op:
         """The op after forms are placed; the same object where it does not change."""
         definition = op.definition
@@ -175,7 +181,7 @@ class _Placing:
             definition, *map(_type_of, op.operands), *map(op.attrs.get, definition.attrs))
         found = self.holding.get(key)
         if found is None:
-            found = tuple([form for form in forms_of(definition, self.platform)
+            found = tuple([form for form in self.forms(definition)
                            if form.is_on and form.when(op)])
             if key is not None:
                 self.holding[key] = found
@@ -201,13 +207,13 @@ class _Placing:
                 body.params, operands, strict=True)}
             body = self.function(place.inside(body, given), own)
         else:
-            key = ("placed", self.platform, place.in_loop, place.has_fences)
+            key = ("placed", self.platform, self.needed_only, place.in_loop, place.has_fences)
             made = body.memo.get(key)
             if made is None:                             # the form's own fences are always kept
                 inside = Place(body, {}, NO_FACTS.is_private, in_loop=place.in_loop,
                                has_fences=place.has_fences)
-                made = body.memo[key] = _Placing(NO_FACTS, True, self.platform).function(
-                    inside, own)
+                made = body.memo[key] = _Placing(
+                    NO_FACTS, True, self.platform, self.needed_only).function(inside, own)
             body = made
         body.memo[MARK] = Written(op.definition, found, len(op.operands))
         return Op(ops.call, operands, {"body": body, "name": found.name}, op.results, op.loc)

@@ -47,6 +47,7 @@ class Form(NamedTuple):
     before: Version | None
     row: str
     is_cheap: bool
+    needed: bool
 
     @property
     def is_on(self) -> bool:
@@ -94,8 +95,8 @@ _loaded: set[tuple[str, str]] = set()
 
 def form(definition: OpDef, when: Condition, only: Only | None = None, known: Known | None = None,
          reads: Reads | None = None, since: Version | None = None, before: Version | None = None,
-         row: str = "", is_cheap: bool = False, platform: str = "cpu"
-         ) -> Callable[[Write], Write]:
+         row: str = "", is_cheap: bool = False, needed: bool = False,
+         platform: str = "cpu") -> Callable[[Write], Write]:
     """Decorator for the form `fn(b, op, *operands) -> value(s)` of `definition`.
 
     Ops of `definition` that the form writes stay as they are, and the result of `ops.fence` is
@@ -113,11 +114,13 @@ def form(definition: OpDef, when: Condition, only: Only | None = None, known: Kn
       row: the row of the benchmarks that measures the form.
       is_cheap: whether it writes an expensive op as cheap ops, which compilers fuse into each
         reader.
+      needed: whether XLA computes wrong values without the form, or ends the process: every program
+        for the platform takes it then. Others exist for speed.
       platform: the platform of the form.
     """
     def register(fn: Write) -> Write:
         FORMS_OF[platform].setdefault(definition, []).append(
-            Form(definition, when, fn, only, known, reads, since, before, row, is_cheap))
+            Form(definition, when, fn, only, known, reads, since, before, row, is_cheap, needed))
         return fn
 
     return register

@@ -12,10 +12,12 @@ import lowering
 import xfront
 import xfront.numpy as jnp
 from lowering import compat
+from lowering.forms import placing
 from lowering.forms.extras import ALWAYS, NOTHING, Extras, extras
 from tests.lowering.cpu.against_plain import (
     Case,
     compared,
+    form_taken,
     named,
     program,
     samples,
@@ -174,7 +176,8 @@ def test_short_extrema(run, case) -> None:
     sign."""
     _, definition, (type,), attrs, taken = case
     fn = program(case)
-    assert takes_a_form(fn, definition) == taken
+    short = f"reduce.{definition.name}"
+    assert (form_taken(fn, definition) == short) == taken
     if not taken:
         return
     extremum = np.max if definition is ops.reduce_max else np.min
@@ -192,6 +195,19 @@ def test_who_has_them(func, monkeypatch) -> None:
     assert "xi64>" not in lowering.lower(fn).as_text()
     monkeypatch.setenv("XFRONT_CPU_FORMS", "0")
     assert not extras("jit", "cpu", 1).forms
+
+
+def test_who_has_the_needed_ones(func, monkeypatch) -> None:
+    """All programs for CPU: those for several devices, exported ones, and where forms are off."""
+    assert extras("jit", "cpu", 2) == ALWAYS["cpu"] and extras("jit", "cpu", 1).needed
+    fn = func([named("f32", 2 ** 16)], lambda b, x: [
+        b.emit(ops.sin, b.emit(ops.reduce_max, x, axes=(0,))),
+        b.emit(sort, x, dimension=0, n_keys=1, stable=True)])
+    names = [found.name for _, found in placing.taken(
+        placing.place_forms(fn, needed_only=True))]
+    assert names == ["reduce.greatest_or_nan"]
+    monkeypatch.setenv("XFRONT_CPU_FORMS", "0")
+    assert extras("jit", "cpu", 1)._replace(fences=0) == ALWAYS["cpu"]
 
 
 def test_under_grad_and_vmap(monkeypatch) -> None:
