@@ -69,6 +69,7 @@ class Regions:
     operands, results: the groups in order, with their sizes: a number, an attribute, or REST.
     bodies: for each attribute that holds bodies, what they take and give.
     value: the attribute whose body's ops may replace the op once no derivative is taken.
+    expanded: what these ops are, from the op, where they are not those of that body.
     is_call: whether the ops of its body may replace it at any time.
     is_choice: whether one of several branches runs.
     turns: the number of a loop's turns, from the attributes; None: it depends on values.
@@ -77,12 +78,13 @@ class Regions:
     widened: for an op with a custom rule, its attributes once operands of given types have joined.
     """
 
-    __slots__ = ("_operand_sizes", "_result_sizes", "_return_sizes", "bodies", "free", "is_call",
-                 "is_choice", "is_loop", "may_not_end", "operands", "results", "turns", "value",
-                 "widened")
+    __slots__ = ("_operand_sizes", "_result_sizes", "_return_sizes", "bodies", "expanded", "free",
+                 "is_call", "is_choice", "is_loop", "may_not_end", "operands", "results", "turns",
+                 "value", "widened")
 
     def __init__(self, operands: Mapping[str, Size], results: Mapping[str, Size],
-                 bodies: Mapping[str, Body], *, value: str = "", is_call: bool = False,
+                 bodies: Mapping[str, Body], *, value: str = "",
+                 expanded: Callable[[Op], Function] | None = None, is_call: bool = False,
                  is_choice: bool = False, is_loop: bool = False, may_not_end: bool = False,
                  turns: Callable[[Mapping[str, Any]], int | None] = lambda attrs: 1,
                  free: bool = False, widened: Callable[[Op, Any, Any], Any] | None = None) -> None:
@@ -92,6 +94,7 @@ class Regions:
         self._return_sizes = {name: tuple([sizes[g] for g in body.gives])
                               for name, body in bodies.items()}
         self.value, self.is_call, self.is_choice, self.is_loop = value, is_call, is_choice, is_loop
+        self.expanded = expanded
         self.turns, self.may_not_end, self.free, self.widened = turns, may_not_end, free, widened
 
     @property
@@ -348,6 +351,22 @@ def _narrowed(body: Function, params: Flags | None, returns: Flags | None) -> Fu
         changes |= {"returns": select(body.returns, returns), "weak_returns": ()}
     return remembered(body, ("narrowed", params and tuple(params), returns and tuple(returns)),
                       lambda: body.replace(**changes))
+
+
+def values_read(body: Function) -> set[Value]:
+    """The values that a body's ops read or that it returns."""
+    return {v for op in body.ops for v in op.operands}.union(body.returns)
+
+
+def operands_read(groups: ByGroup, functions: Sequence[Function]) -> dict[str, list[bool]]:
+    """Which operands some body reads, by group; an operand that no body takes is read by the op."""
+    taken = {name for one in groups.held for name in one.body.takes}
+    used = {name: [name not in taken] * len(values) for name, values in groups.operands.items()}
+    for params, function in zip(groups.params, functions, strict=True):
+        inside = values_read(function)
+        for name, values in params.items():
+            used[name] = [u or v in inside for u, v in zip(used[name], values, strict=True)]
+    return used
 
 
 def unchanged(groups: ByGroup) -> list[bool]:

@@ -416,6 +416,8 @@ def viewed_parameters(op: Op) -> dict[str, Any]:
     name = op.definition.name
     found = {key: _viewed(value, name == "checkpoint" and key == "jaxpr")
              for key, value in parameters(op).items()}
+    if name == "checkpoint":
+        found["differentiated"] = bool(found.get("differentiated"))
     if name == "call":
         n, m = len(op.operands), len(op.results)
         found.update(donated_invars=(False,) * n, keep_unused=False, inline=False,

@@ -5,7 +5,8 @@
     custom_vjp_tangent(*residuals, *tangents) {rule, n_residuals, types, perturbed}
         the linear part of a custom_vjp that is differentiated; `tangents` are those of its own
         inexact operands that are perturbed; results: tangents of the inexact results
-    checkpoint(*operands) {body, policy, prevent_cse}
+    checkpoint(*operands) {body, policy, prevent_cse, differentiated}
+        differentiated: the body computes again what another checkpoint computes
     checkpoint_name(x) {name}: x, with a name that policies see
 
 A `rule` is a Deferred: it gives the Function for a role when a pass asks. If its `symbolic_zeros`
@@ -576,7 +577,8 @@ def _split_checkpoint(b: SplitBuilder, attrs: Attrs, operands: Values, linear: F
     if parts.linear.returns:
         made = b.emit_linear(checkpoint, *tangents, *[known[i] for i in parts.read],
                              *ahead[parts.n_out:],
-                             **{**attrs, "body": parts.linear, "policy": None})
+                             **{**attrs, "body": parts.linear, "policy": None,
+                                "differentiated": True})
     return join(parts.active_out, made, ahead[:parts.n_out])
 
 
@@ -585,17 +587,23 @@ def _transpose_checkpoint(b: Builder, op: Op, cotangents: Tangents, known: Tange
     linear = tuple([k is LINEAR for k in known])
     active_ct = tuple([ct is not None for ct in cotangents])
     back, active_in = linear_transpose(body, linear, active_ct)
-    if attrs["prevent_cse"]:
-        back = remembered(back, "fenced", lambda: _fenced(back))
     values = [k for k in known if k is not LINEAR]
     made = iter(b.emit(checkpoint, *values, *select(cotangents, active_ct),
                        **{**attrs, "body": back}))
     return join(linear, [next(made) if a else None for a in active_in], [None] * len(values))
 
 
+def _expanded(op: Op) -> Function:
+    """The body; where it computes again, with a barrier on its parameters if that is asked for, so
+    that this is neither merged with the first computation nor done before its cotangents are there.
+    """
+    body = op.attrs["body"]
+    if not (op.attrs["prevent_cse"] and op.attrs.get("differentiated")):
+        return body
+    return remembered(body, "fenced", _fenced, body)
+
+
 def _fenced(fn: Function) -> Function:
-    """`fn` with a barrier on its parameters, so that its recomputation is neither merged with the
-    first computation nor moved before its cotangents are there."""
     b = Builder(fn.name)
     b.params = [Value(v.type) for v in fn.params]
     return b.close(b.inline(fn, b.emit(lookup("optimization_barrier"), *b.params)))
@@ -608,12 +616,12 @@ def _batch_checkpoint(b: Builder, op: Op, operands: Values, positions: Positions
 
 
 checkpoint = define("checkpoint", attrs={"body": FUNCTION, "policy": optional(PYTHON),
-                                         "prevent_cse": BOOL},
+                                         "prevent_cse": BOOL, "differentiated": optional(BOOL)},
                     infer=infer_body("checkpoint"), single=False, own_primal=True,
                     jvp=_jvp_checkpoint, split=_split_checkpoint, transpose=_transpose_checkpoint,
                     batch=_batch_checkpoint, strong=strong_body, regions=Regions(
                         {"operands": REST}, {"results": REST}, {"body": ALL}, value="body",
-                        free=True), varying=like_body,
+                        expanded=_expanded, free=True), varying=like_body,
                     family=__name__)
 
 

@@ -14,12 +14,21 @@ twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..analysis import op_has_effects
 from ..core import Function, Op, Value, remembered, renamed
 from ..opdef import lookup
-from ..regions import ByGroup, Held, Regions, fix, keep, returning, select, unchanged
+from ..regions import (
+    ByGroup,
+    Held,
+    Regions,
+    fix,
+    keep,
+    operands_read,
+    returning,
+    select,
+    unchanged,
+    values_read,
+)
 from .common_subexpressions import common_subexpressions
 from .dead_code import dead_code
 
@@ -89,7 +98,7 @@ def _around(op: Op, read: set[Value]) -> Changed | None:
         if repeats and (twice := _twice(groups, params)) and not op_has_effects(op):
             narrowed = remembered(narrowed, ("joined", *twice.items()), _joined, narrowed, twice)
         functions.append(remembered(narrowed, "without dead code", dead_code, narrowed))
-    used = _used(groups, functions)
+    used = operands_read(groups, functions)
     if regions.is_loop:
         used["carry"] = stay["carry"]
     if all(map(all, stay.values())) and all(map(all, used.values())):
@@ -116,10 +125,6 @@ def _joined(body: Function, names: dict[Value, Value]) -> Function:
     return common_subexpressions(body.replace(
         ops=[renamed(op, names) for op in body.ops],
         returns=[names.get(v, v) for v in body.returns]))
-
-
-def _read_in(body: Function) -> set[Value]:
-    return {v for op in body.ops for v in op.operands}.union(body.returns)
 
 
 def _of_bodies(groups: ByGroup, read: set[Value]) -> Found:
@@ -189,7 +194,7 @@ def _needed(groups: ByGroup, stay: Flags, read: set[Value]) -> list[bool]:
     needed = [v in read for v in groups.results["carry"]]
     for one, params in zip(groups.held, groups.params, strict=True):
         if not one.body.gives:
-            tested = _read_in(one.function)
+            tested = values_read(one.function)
             needed = [n or v in tested for n, v in zip(needed, params["carry"], strict=True)]
     if all(needed):
         return needed
@@ -209,14 +214,3 @@ def _needed(groups: ByGroup, stay: Flags, read: set[Value]) -> list[bool]:
                 break
             needed = grown
     return needed
-
-
-def _used(groups: ByGroup, functions: Sequence[Function]) -> Flags:
-    """Which operands some body reads, by group; an operand that no body takes is read by the op."""
-    taken = {name for one in groups.held for name in one.body.takes}
-    used = {name: [name not in taken] * len(values) for name, values in groups.operands.items()}
-    for params, function in zip(groups.params, functions, strict=True):
-        inside = _read_in(function)
-        for name, values in params.items():
-            used[name] = [u or v in inside for u, v in zip(used[name], values, strict=True)]
-    return used

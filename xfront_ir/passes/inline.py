@@ -123,7 +123,7 @@ def _expansion(op: Op) -> Function | None:
     regions = op.definition.regions
     if regions is None or regions.is_call or not regions.value:
         return None
-    return op.attrs[regions.value]
+    return regions.expanded(op) if regions.expanded else op.attrs[regions.value]
 
 
 def _held(op: Op) -> Function | Pending:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from ..core import Function, bodies_of
 from ..regions import with_bodies
@@ -10,7 +10,7 @@ from ..regions import with_bodies
 Pass = Callable[[Function], Function]
 
 
-def everywhere(change: Pass, name: str) -> Pass:
+def everywhere(change: Pass, name: Hashable) -> Pass:
     """The pass that applies `change` to all bodies, innermost first, then to the Function.
     Pending bodies are carried out.
 

@@ -185,3 +185,83 @@ def test_static_positions_that_are_not_given_are_refused():
         f(3.0)
     with pytest.raises(ValueError, match="static_argnums"):
         f(3.0, b=2)
+
+
+def by_scan(x):
+    def step(c, w):
+        return jnp.sin(jnp.sin(c @ w) @ w), c
+
+    y, ys = lax.scan(step, x, jnp.stack([S] * 3))
+    return y.sum() + ys.sum()
+
+
+def by_cond(x):
+    return lax.cond(x.sum() > 0, lambda x: jnp.sin(x @ S) @ S, lambda x: jnp.cos(x) @ S, x).sum()
+
+
+def by_cond_in_scan(x):
+    def step(c, i):
+        return lax.cond(i > 1, lambda c: jnp.sin(c @ S), lambda c: jnp.cos(c @ S) @ S, c), None
+
+    return lax.scan(step, x, jnp.arange(4))[0].sum()
+
+
+def by_checkpoint(inner):
+    def f(x):
+        return xfront.checkpoint(lambda x: jnp.sin(jnp.sin(x @ S) @ S), policy=inner)(x).sum()
+
+    return f
+
+
+def by_jit_in_scan(x):
+    step = xfront.jit(lambda c: jnp.sin(c @ S))
+    return lax.scan(lambda c, _: (step(c), None), x, None, length=4)[0].sum()
+
+
+S = jnp.eye(3) * 0.9
+SQUARE, CUBE, STACK = (3, 3), (3, 3, 3), (4, 3, 3)
+sines = lambda prim, *_, **__: prim is lax.sin_p
+
+
+@pytest.mark.parametrize(("f", "policy", "products", "kept"), [
+    (by_scan, None, 6, []),
+    (by_scan, policies.dots_saveable, 4, [CUBE, CUBE]),
+    (by_scan, policies.everything_saveable, 4, [CUBE, CUBE, CUBE]),
+    (by_cond, None, 7, []),
+    (by_cond, policies.dots_saveable, 6, [SQUARE]),
+    (by_cond, policies.save_only_these_names("h"), 7, []),
+    (by_cond_in_scan, None, 9, []),
+    (by_cond_in_scan, policies.dots_saveable, 6, [STACK]),
+    (by_cond_in_scan, policies.everything_saveable, 6, [(4,), STACK]),
+    (by_cond_in_scan, policies.offload_dot_with_no_batch_dims("device", "pinned_host"), 6, [STACK]),
+    (by_jit_in_scan, policies.dots_saveable, 2, [STACK]),
+    (by_checkpoint(None), policies.dots_saveable, 4, [SQUARE, SQUARE]),
+    (by_checkpoint(policies.nothing_saveable), sines, 6, [SQUARE]),
+    (by_checkpoint(sines), policies.dots_saveable, 4, [SQUARE, SQUARE]),
+    (by_checkpoint(policies.dots_saveable), policies.nothing_saveable, 6, []),
+])
+def test_policies_decide_inside_of_loops_branches_and_checkpoints(f, policy, products, kept):
+    """As many products and residuals as JAX has, beside the argument and the constant."""
+    g, x = xfront.checkpoint(f, policy=policy), jnp.full((3, 3), 0.3)
+    found = [aval.shape for aval, origin in saved_residuals(g, x)
+             if "argument" not in origin and "constant" not in origin]
+    assert sorted(found, key=lambda shape: (len(shape), shape)) == kept
+    assert str(xfront.make_jaxpr(xfront.grad(g))(x)).count("dot_general[") == products
+    np.testing.assert_allclose(xfront.grad(g)(x), xfront.grad(f)(x), rtol=1e-5)
+    if policy is policies.dots_saveable and f in (by_scan, by_cond):
+        along = [xfront.jvp(xfront.grad(h), (x,), (x,))[1] for h in (f, g)]
+        np.testing.assert_allclose(*along, rtol=1e-4)
+
+
+@pytest.mark.parametrize("prevent_cse", [True, False])
+def test_a_barrier_stands_where_values_are_computed_again(prevent_cse):
+    f = xfront.checkpoint(lambda x: jnp.sin(jnp.sin(x)), prevent_cse=prevent_cse)
+
+    def barriers(g):
+        return xfront.jit(g).lower(1.0).as_text().count("optimization_barrier")
+
+    again = [xfront.grad(f), lambda x: xfront.linearize(f, x)[1](x)]
+    assert [barriers(g) for g in again] == [int(prevent_cse)] * 2
+    assert [barriers(g) for g in (f, lambda x: xfront.jvp(f, (x,), (x,)))] == [0, 0]
+    shown = str(xfront.make_jaxpr(xfront.grad(f))(1.0))
+    assert shown.count("differentiated=True") == 1 and f"prevent_cse={prevent_cse}" in shown
