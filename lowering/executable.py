@@ -7,6 +7,7 @@ that users see.
 from __future__ import annotations
 
 import atexit
+import functools
 import itertools
 import threading
 from collections import OrderedDict
@@ -133,7 +134,7 @@ class HostCallExecutable(Executable):
         self.has_ordered_effects = any(spec.ordered for spec in specs)
 
     def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:
-        """Run on a list of arrays. Raises: the exception of a host function, as it was raised."""
+        """Run on a list of arrays. Raises: the exception of a host function, see `as_failure`."""
         if self.has_ordered_effects:
             effects_barrier()
         try:
@@ -249,10 +250,42 @@ def original_error(error: BaseException) -> BaseException:
     """
     text = str(error)
     at = text.find(_ERROR_MARK)
-    if at < 0:
-        return error
+    if at < 0:                                   # Ctrl-C may come before the `try` of HostCall
+        return KeyboardInterrupt() if text.rstrip(": \n").endswith("\nKeyboardInterrupt") else error
     digits = text[at + len(_ERROR_MARK):].partition(":")[0]
     return _ERRORS.get(int(digits), error) if digits.isdigit() else error
+
+
+def as_failure(error: BaseException) -> BaseException:
+    """The exception of a host function, as an instance of RuntimeFailure too.
+
+    Programs written for JAX catch that class. What is no Exception (a KeyboardInterrupt), and what
+    cannot be made of its arguments again, stays as it is.
+    """
+    kind = type(error)
+    if not isinstance(error, Exception) or issubclass(kind, compat.RuntimeFailure):
+        return error
+    try:
+        both = _both(kind)
+        made = both.__new__(both, *error.args)
+    except TypeError:                            # the class refuses to be a base, or its arguments
+        return error
+    compat.RuntimeFailure.__init__(made, f"INTERNAL: {error}")
+    made.args = error.args
+    made.__dict__.update(error.__dict__)
+    made.__cause__, made.__context__ = error.__cause__, error.__context__
+    made.__suppress_context__ = error.__suppress_context__
+    return made.with_traceback(error.__traceback__)
+
+
+@functools.lru_cache(256)
+def _both(kind: type[Exception]) -> type[Exception]:
+    """A class with the name of `kind` whose instances are RuntimeFailures too. They are pickled as
+    instances of `kind`."""
+    return type(kind.__name__, (kind, compat.RuntimeFailure), {
+        "__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__,
+        "__str__": kind.__str__, "__repr__": kind.__repr__,
+        "__reduce__": lambda self: (kind, self.args)})
 
 
 class Failure:
@@ -305,8 +338,8 @@ class HostCall:
             return (*results, *self._checked(given))
         except BaseException as e:  # any exception goes to the caller of the program
             if failure is None:
-                raise _keep_error(e) from e
-            failure.error = failure.error or e
+                raise _keep_error(as_failure(e)) from e
+            failure.error = failure.error or as_failure(e)
             return self._instead(failure)
 
     def _instead(self, failure: Failure) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from lowering.executable import as_failure
 from xfront_ir import dtypes, ops
 from xfront_ir.ops.batch_methods import AT_ONCE, METHODS
 from xfront_ir.types import TensorType, tensor
@@ -138,7 +139,11 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
         for i, x, dtype in zip(traced, arrays, kinds, strict=True):
             filled[i] = x if dtype is None else key_array(dtype, binding.put(x, copy=True))
         given, named = tree_unflatten(tree, filled)
-        made = callback(*given, **named)
+        try:
+            made = callback(*given, **named)
+        except Exception as e:
+            _name_in(e, f"{kind}_callback", callback)
+            raise
         if kind == "debug":
             return ()
         batches = vmap_method in AT_ONCE
@@ -148,15 +153,28 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
     known = known_now(operands) if kind == "debug" or (
         kind == "io" and not any(map(reaching, operands))) else None
     if known is not None:
-        made = [to_array(np.asarray(x, t.dtype.numpy).reshape(t.shape))
-                for x, t in zip(host(*known), types, strict=True)]
-        return tree_unflatten(out_tree, made) if kind != "debug" else None
+        if kind == "debug":
+            host(*known)
+            return None
+        try:
+            found = host(*known)
+        except Exception as e:
+            raise as_failure(e) from None
+        return tree_unflatten(out_tree, [to_array(np.asarray(x, t.dtype.numpy).reshape(t.shape))
+                                         for x, t in zip(found, types, strict=True)])
     made = emit(ops.callback, *operands, slot=slot_of(host), result_types=types,
                 kind=kind, ordered=bool(ordered), vmap_method=vmap_method)
     if kind == "debug":
         return None
     return tree_unflatten(out_tree, [as_declared(f"{kind}_callback", x, s)
                                      for x, s in zip(made, specs, strict=True)])
+
+
+def _name_in(error: Exception, name: str, callback: Callable[..., Any]) -> None:
+    """Add a note to the exception of a host function that names the function."""
+    note = f"raised in the host function of {name}: {placed(callback)}"
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
 
 
 def as_declared(name: str, x: Any, spec: Any) -> Any:

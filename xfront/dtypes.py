@@ -18,6 +18,7 @@ from xfront_ir import dtypes as ir_dtypes
 
 from .arrays import binding, promotion
 from .arrays.binding import canonical_dtype, scalar_dtype, x64_state
+from .arrays.holders import held_by
 from .arrays.promotion import TypePromotionError
 from .on_demand import above
 from .on_demand import shown as _shown
@@ -415,7 +416,7 @@ def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
     if x is None or isinstance(x, str | np.dtype | type | KeyDType):
         return canonicalize_dtype(x, allow_extended_dtype=True), False
     if hasattr(x, "__jax_array__"):
-        return dtype_and_weakness(x.__jax_array__())
+        return dtype_and_weakness(held_by(x))
     if hasattr(x, "__array__"):
         return canonical_dtype(np.asarray(x).dtype), False
     raise TypeError(f"{x!r} of {kind} has no dtype; pass an array, a scalar or a dtype")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from lowering.context import uninterrupted
+from lowering.executable import original_error
 
 FIRST_PROGRAM = """
 import os, signal, sys
@@ -74,3 +75,14 @@ def test_what_was_begun_ends_before_a_signal_is_raised() -> None:
     assert len(ended) == 2
     with pytest.raises(ZeroDivisionError):
         uninterrupted(lambda: 1 / 0)
+
+
+@pytest.mark.parametrize(("text", "kind"), [
+    ("INTERNAL: CpuCallback error calling callback: Traceback (most recent call last):\n"
+     '  File "executable.py", line 140, in execute\nKeyboardInterrupt: ', KeyboardInterrupt),
+    ("INTERNAL: CpuCallback error calling callback: Traceback (most recent call last):\n"
+     '  File "executable.py", line 140, in execute\nKeyError: KeyboardInterrupt', ValueError),
+    ("INTERNAL: KeyboardInterrupt", ValueError)])
+def test_a_signal_between_the_runtime_and_a_host_function_is_an_interrupt(text, kind) -> None:
+    """It comes before the `try` around the host function, so the runtime's text alone tells."""
+    assert type(original_error(ValueError(text))) is kind

@@ -30,6 +30,7 @@ from ..tracing.tracer import Tracer
 from ..tracing.watched_runs import run as watched_run
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from . import binding
+from .holders import held_by
 from .keys import KeyArray
 from .operands import SCALARS, from_numpy, held_array
 from .placement import Placement, placement
@@ -112,7 +113,7 @@ def deepest(args: Sequence[Any], target: Trace | None) -> Trace | None:
         elif kind is list or kind is tuple:
             target = deepest(x, target)
         elif kind not in _NO_HOLDERS and hasattr(x, "__jax_array__"):
-            target = deepest((x.__jax_array__(),), target)
+            target = deepest((held_by(x),), target)
     return target
 
 

@@ -25,6 +25,7 @@ from ..tracing.trace import Trace, emit, is_number, leak_error, plain_number, sc
 from ..tracing.tracer import Tracer
 from . import binding, promotion
 from .caller import users_own
+from .holders import held_by
 from .keys import KeyArray
 
 SCALARS = frozenset((bool, int, float, complex))
@@ -89,7 +90,7 @@ def held_array(x: Any) -> Any:
         return x
     if is_number(x):
         return plain_number(x)
-    return held_array(x.__jax_array__()) if hasattr(x, "__jax_array__") else x
+    return held_array(held_by(x)) if hasattr(x, "__jax_array__") else x
 
 
 def ir_dtype(x: Any) -> tuple[DType, bool]:

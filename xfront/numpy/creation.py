@@ -30,6 +30,7 @@ from ..arrays.annotations import (
 )
 from ..arrays.commitment import beside
 from ..arrays.dispatch import Front, eager
+from ..arrays.holders import held_by
 from ..arrays.keys import KeyArray
 from ..arrays.operands import (
     SCALARS,
@@ -169,7 +170,7 @@ def _array(x: Any, dtype: Any, copy: bool) -> Any:
     if is_number(x):
         return _array(plain_number(x), dtype, copy)
     if hasattr(x, "__jax_array__"):
-        return _array(x.__jax_array__(), dtype, copy)
+        return _array(held_by(x), dtype, copy)
     if kind is list or kind is tuple or isinstance(x, (list, tuple)):
         return _from_sequence(x, dtype)
     if x is None:

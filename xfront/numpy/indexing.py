@@ -23,6 +23,7 @@ from xfront_ir.ops.gathering import default_fill
 
 from ..arrays import binding
 from ..arrays.dispatch import Front, deepest, record_by
+from ..arrays.holders import held_by
 from ..arrays.operands import broadcast_shapes, broadcast_to, convert, operand
 from ..arrays.promotion import dtype_kind
 from ..arrays.templates import Templates
@@ -167,7 +168,7 @@ def slice_entry(s: slice, size: int) -> tuple[int, Any]:
 def array_part(part: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
     """The integer arrays that an array in an index stands for: itself, or a mask's positions."""
     if hasattr(part, "__jax_array__"):
-        part = part.__jax_array__()
+        part = held_by(part)
     if isinstance(part, Sequence) and not isinstance(part, (str, bytes)):
         raise TypeError("Using a non-tuple sequence for multidimensional indexing is not allowed; "
                         "use x[jnp.array(sequence)] instead of x[sequence], or x[tuple(sequence)] "

@@ -14,6 +14,7 @@ from xfront_ir.dtypes import from_numpy
 from ..arrays import binding
 from ..arrays.annotations import Array, ArrayLike, DeviceLike, DTypeLike, ShardingLike
 from ..arrays.dispatch import eager
+from ..arrays.holders import held_by
 from ..arrays.operands import (
     SCALARS,
     array_like,
@@ -43,7 +44,7 @@ def _known(x: Any, argument: str) -> Any:
     if type(x) in SCALARS:
         return x
     if hasattr(x, "__jax_array__"):
-        x = x.__jax_array__()
+        x = held_by(x)
     if getattr(x, "ndim", 0):
         raise TypeError(f"arange: {argument} must be a scalar, got shape {x.shape}")
     if type(x) is Tracer and x.home.inputs is None and not x.home.closed:

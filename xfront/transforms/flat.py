@@ -15,6 +15,7 @@ from xfront_ir.passes.dead_code import dead_code
 
 from ..arrays import binding
 from ..arrays.dispatch import abstract
+from ..arrays.holders import held_by
 from ..arrays.keys import KeyArray
 from ..arrays.operands import held_array, is_array_like
 from ..arrays.refs import Ref
@@ -83,7 +84,7 @@ def kind_of(name: str, x: Any) -> tuple[Any, bool]:
     if kind is KeyArray:
         return abstract(name, x)
     if hasattr(x, "__jax_array__"):
-        return kind_of(name, x.__jax_array__())
+        return kind_of(name, held_by(x))
     if is_array_like(x):
         return abstract(name, x)
     if kind is Ref:

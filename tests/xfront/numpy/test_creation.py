@@ -383,3 +383,18 @@ def test_arrays_of_float0_have_a_shape_alone():
             jnp.full_like(held, 1), jnp.asarray(held), jnp.array(x, float0), x.astype(float0),
             lax.full((2,), 0, float0), xfront.jit(lambda x: jnp.zeros_like(x, float0))(x)]
     assert all((one.dtype, one.shape) == (float0, (2,)) for one in made)
+
+
+def test_an_object_that_holds_itself_is_refused_and_one_that_holds_a_holder_is_taken():
+    class Holder:
+        def __init__(self, held=None):
+            self.held = held
+
+        def __jax_array__(self):
+            return self if self.held is None else self.held
+
+    for f in (jnp.asarray, jnp.sin, lambda x: jnp.ones(2) + x, lambda x: jnp.ones(2)[x], jnp.arange,
+              jnp.result_type):
+        with pytest.raises(TypeError, match="Holder.__jax_array__ must return an array"):
+            f(Holder())
+    assert jnp.sin(Holder(Holder(jnp.zeros(())))) == 0

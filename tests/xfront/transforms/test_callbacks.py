@@ -179,3 +179,60 @@ def test_io_callbacks_have_no_derivative_outside_of_jit_either():
                   lambda x: x * io_callback(lambda v: v, SCALAR, lax.stop_gradient(x) + 1.0),
                   lambda x: x * io_callback(np.float32, SCALAR, 3.0)):
         assert jax.grad(right)(2.0) == 3.0
+
+
+class Own(Exception):
+    def __init__(self, a, b):
+        super().__init__(a)
+        self.b = b
+
+
+def failing(error):
+    def fails(v):
+        raise error
+
+    return fails
+
+
+@pytest.mark.parametrize(("host", "kind", "text"), [
+    (failing(KeyError("inside")), KeyError, "'inside'"),
+    (failing(Own(1, 2)), Own, "1"),
+    (failing(OSError(2, "gone")), FileNotFoundError, "[Errno 2] gone"),
+    (lambda: 1, TypeError, "takes 0 positional arguments but 1 was given"),
+    (lambda v: (v, v), ValueError, "returned PyTreeDef((*, *))"),
+])
+def test_exceptions_are_of_their_class_and_of_that_of_failed_programs(host, kind, text):
+    """Programs written for JAX catch JaxRuntimeError; the note names the host function."""
+    def call(x):
+        return jax.pure_callback(host, SCALAR, x)
+
+    def effect(x):
+        return io_callback(host, SCALAR, x)
+
+    for run in (call, effect, jax.jit(call), jax.jit(effect)):
+        with pytest.raises(kind) as caught:
+            run(1.0)
+        error = caught.value
+        assert isinstance(error, jax.errors.JaxRuntimeError) and text in str(error)
+        assert type(error).__name__ == kind.__name__
+        assert getattr(error, "b", 2) == 2
+        assert "test_callbacks.py:" in str(error) + "".join(getattr(error, "__notes__", ()))
+
+
+def test_exceptions_that_cannot_be_made_again_stay_as_they_are():
+    class Closed(Exception):
+        def __new__(cls):
+            return super().__new__(cls, "closed", 1)
+
+    with pytest.raises(Closed):
+        jax.jit(lambda x: jax.pure_callback(failing(Closed()), SCALAR, x))(1.0)
+    with pytest.raises(SystemExit):
+        jax.jit(lambda x: jax.pure_callback(failing(SystemExit(3)), SCALAR, x))(1.0)
+
+
+def test_numbers_are_printed_as_numpy_is_told_to(capfd):
+    with np.printoptions(precision=2):
+        for run in (lambda f: f, jax.jit):
+            run(lambda x: jax.debug.print("{x}", x=x))(jnp.float32([1.23456]))
+            jax.effects_barrier()
+    assert capfd.readouterr().out == "[1.23]\n[1.23]\n"
