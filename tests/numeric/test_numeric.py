@@ -10,8 +10,6 @@ way and the call, what came and what was wanted.
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
@@ -20,26 +18,17 @@ from tests.generated import amount
 from . import checks
 from .declared import PACKAGES, WITHOUT, public
 from .row import Row
-from .rows import ROWS
+from .rows import ROWS, chosen_rows
 
 SAMPLE = 200
 """Rows in every run of the tests."""
-
-
-def _sample(seed: int) -> list[tuple[Row, tuple[str, ...]]]:
-    """Of some rows one dtype each."""
-    rng = np.random.default_rng(seed)
-    rows = rng.choice(len(ROWS), SAMPLE, replace=False)
-    return [(ROWS[k], (str(rng.choice(ROWS[k].dtypes)),)) for k in sorted(rows)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """All rows, or the sample."""
     if "row" not in metafunc.fixturenames:
         return
-    every = "XFRONT_GENERATED" in os.environ
-    chosen = ([(row, tuple(row.dtypes)) for row in ROWS] if every
-              else _sample(amount.seed(metafunc.config)))
+    chosen = chosen_rows(amount.seed(metafunc.config), SAMPLE)
     metafunc.parametrize(("row", "dtypes"), chosen,
                          ids=[f"{row.name}-{k}" for k, (row, _) in enumerate(chosen)])
 

@@ -103,8 +103,10 @@ def _by_reciprocal(function: Function) -> Function | None:
                                                            %4: f32[3] = mul(%0, %3)
     """
     *before, last = function.ops or (None,)
-    if last is None or last.definition is not ops.div or function.returns != last.results or not (
-            1 < last.results[0].type.size <= MOST_ELEMENTS):
+    if last is None or last.definition is not ops.div or function.returns != last.results:
+        return None
+    quotient = last.results[0].type
+    if not quotient.dtype.is_inexact or not 1 < quotient.size <= MOST_ELEMENTS:
         return None
     x, divisor = last.operands
     spread = before[-1] if before else None

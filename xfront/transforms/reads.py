@@ -88,9 +88,10 @@ def _held(fun: FunctionType) -> list[Any] | None:
         held = [cell.cell_contents for cell in fun.__closure__ or ()]
     except ValueError:                           # a variable that is not there yet
         return None
-    around, absent = fun.__globals__, object()
-    values = [around.get(n, getattr(builtins, n, absent)) for n in sorted(names)]
-    if absent in values or (np in values and _draws(fun.__code__)):
+    around = fun.__globals__
+    values = [around.get(n, getattr(builtins, n, _ABSENT)) for n in sorted(names)]
+    named = {id(x) for x in values}              # `==` of a global may raise, or give an array
+    if id(_ABSENT) in named or (id(np) in named and _draws(fun.__code__)):
         return None
     return [fun.__code__, *held, *(fun.__defaults__ or ()), *(fun.__kwdefaults__ or {}).values(),
             *values]

@@ -362,6 +362,23 @@ def test_quotients(x64: bool) -> None:
     assert {("by a scalar", (17, 3)), ("by an integer", (4096,))} <= taken, taken
 
 
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d.is_integer], ids=str)
+def test_quotients_of_integers(dtype: Any) -> None:
+    """An integer has no reciprocal: its quotients by scalars are truncated, at every call."""
+    numpy = np.dtype(dtype.numpy)
+    whole = np.array([0, 1, 20, 25, np.iinfo(numpy).max, np.iinfo(numpy).max - 5], numpy)
+    with xfront.enable_x64(numpy.itemsize == 8):
+        x = jnp.asarray(whole)
+        for divisor in (1, 3, 7, 100):
+            scalar, plain = jnp.asarray(divisor, numpy), numpy.type(divisor)
+            for divide, by in ((jnp.floor_divide, divisor), (jnp.floor_divide, scalar),
+                               (lax.div, scalar), (lax.div, plain)):
+                for _ in range(3):
+                    made = np.asarray(divide(x, by))
+                    assert made.dtype == numpy
+                    assert np.array_equal(made, whole // numpy.type(divisor)), (divisor, made)
+
+
 def test_results_are_memory_of_their_own() -> None:
     """A result keeps its numbers when the operand's memory is given to another program."""
     x = jnp.arange(12.0)

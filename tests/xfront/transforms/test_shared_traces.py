@@ -210,6 +210,108 @@ def test_nothing_is_stale(kind, calls, monkeypatch):
         del sys.modules["state"]
 
 
+class Comparing:
+    """An object whose `==` gives what was chosen, or raises it."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    __hash__ = object.__hash__
+
+
+GLOBALS = {
+    "NumPy's array": lambda: np.arange(3.0), "NumPy's scalar": lambda: np.float32(2.0),
+    "an array": lambda: jnp.arange(3.0), "a key": lambda: xfront.random.key(0),
+    "a tree": lambda: {"w": np.arange(3.0), ("b",): [1.0]},
+    "a list": lambda: [np.arange(3.0), None], "a tuple": lambda: (np.arange(3.0), jnp.arange(2)),
+    "a module": lambda: np, "a dtype": lambda: jnp.int8, "a class": lambda: Comparing,
+    "a partial": lambda: functools.partial(jnp.sin),
+    "a jitted function": lambda: xfront.jit(scaled),
+    "one that raises": lambda: Comparing(ValueError("it is not compared")),
+    "one that gives arrays": lambda: Comparing(np.arange(3)),
+    "one like all others": lambda: Comparing(True), "nan": lambda: math.nan,
+    "a slice": lambda: slice(np.arange(3), None), "a range": lambda: range(3)}
+
+
+@pytest.mark.parametrize("kind", GLOBALS)
+def test_every_kind_of_global_is_read(kind):
+    """Bodies and rules that name it run again and again, with tracers of an outer trace too."""
+    space: dict[str, Any] = {"jnp": jnp, "np": np, "xfront": xfront, "TABLE": GLOBALS[kind](),
+                             "lax": lax}
+    exec("""
+def fun(x):
+    TABLE
+    return jnp.sin(x) * 2.0
+
+def body(carry, x):
+    TABLE
+    return carry + fun(x), x
+
+@xfront.custom_jvp
+def ruled(x):
+    return fun(x)
+
+@ruled.defjvp
+def _(primals, tangents):
+    TABLE
+    return ruled(*primals), tangents[0] * 3.0
+
+@xfront.custom_vjp
+def reversed_(x):
+    return fun(x)
+
+def forward(x):
+    TABLE
+    return fun(x), x
+
+def backward(x, ct):
+    TABLE
+    return ct * 5.0,
+
+reversed_.defvjp(forward, backward)
+""", space)
+    fun, body = space["fun"], space["body"]
+    kept, x, xs = xfront.checkpoint(fun), jnp.float32(0.5), jnp.arange(3.0)
+    calls = {
+        "scan": lambda x: lax.scan(body, x, xs)[0], "checkpoint": kept,
+        "map": lambda x: lax.map(fun, xs * x)[1],
+        "cond": lambda x: lax.cond(x > 0, fun, jnp.sin, x),
+        "switch": lambda x: lax.switch(1, [jnp.sin, fun], x),
+        "fori_loop": lambda x: lax.fori_loop(0, 2, lambda i, c: fun(c), x),
+        "while_loop": lambda x: lax.while_loop(lambda c: c < -1.0, fun, x),
+        "custom_jvp": space["ruled"], "custom_vjp": space["reversed_"],
+        "associative_scan": lambda x: lax.associative_scan(lambda a, b: a + fun(b), xs * x)[2]}
+    for name, call in calls.items():
+        ways = (call, xfront.jit(lambda x, call=call: call(x)), lambda x, call=call: call(x) + 0)
+        found = [float(way(x)) for way in ways for _ in range(3)]
+        np.testing.assert_allclose(found, found[0], rtol=1e-6, err_msg=name)
+        if name != "while_loop":
+            slopes = [float(xfront.grad(call)(x)) for _ in range(3)]
+            assert len(set(slopes)) == 1, (name, slopes)
+    assert float(xfront.grad(space["ruled"])(x)) == 3.0
+    assert float(xfront.grad(space["reversed_"])(x)) == 5.0
+
+
+def test_a_global_that_is_a_tracer():
+    space: dict[str, Any] = {"jnp": jnp}
+    exec("def body(c, x):\n    return c + x * TABLE, None", space)
+
+    def outer(t):
+        space["TABLE"] = t
+        return lax.scan(space["body"], 0.0, jnp.arange(3.0))[0]
+
+    for t in (2.0, 3.0, 4.0):
+        assert float(outer(jnp.float32(t))) == 3 * t
+        assert float(xfront.jit(outer)(t)) == 3 * t
+        assert float(xfront.grad(outer)(t)) == 3.0
+        np.testing.assert_array_equal(xfront.vmap(outer)(jnp.array([t, 1.0])), [3 * t, 3.0])
+
+
 @pytest.fixture
 def bodies(monkeypatch):
     """The kinds and names of bodies that were traced."""
