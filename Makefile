@@ -7,6 +7,8 @@
 #   make generated  more random programs than in `make test`, others every day (PROGRAMS=2000), and
 #                 each call of a function everywhere, with templates and without
 #   make sharded  a thousand random programs of parts on eight virtual devices, others every day
+#   make compiled  2,000 programs at sizes and special values where XLA changes its ways, compared
+#                 with the NumPy evaluator, others every day
 #   make numeric  every function over dtypes, shapes and ways of calling against NumPy and SciPy,
 #                 errors of special functions in ulps, second derivatives at special points,
 #                 distributions at a million draws
@@ -34,7 +36,7 @@ DOCS    := $(VENV)/.docs-$(VERSION)
 ECOSYSTEM := .venv-ecosystem-$(VERSION)
 LIBRARIES := $(ECOSYSTEM)/.libraries
 
-.PHONY: demo test plain generated sharded numeric check lint bench docs lines clean accelerators \
+.PHONY: demo test plain generated sharded compiled numeric check lint bench docs lines clean accelerators \
   ecosystem ecosystem-sample
 .DELETE_ON_ERROR:
 
@@ -50,6 +52,9 @@ generated: $(DEV)
 
 sharded: $(DEV)
 	$(BIN)/python -m tests.xfront.sharding.mapped_programs 1000 $(WORKERS)
+
+compiled: $(DEV)
+	nice $(BIN)/python -m tests.compiled --programs $(PROGRAMS) --workers $(WORKERS)
 
 numeric: $(DEV)
 	XFRONT_GENERATED=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/numeric

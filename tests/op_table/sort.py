@@ -39,6 +39,7 @@ TOP_K = Row("top_k", [
     Sample([Draw((2, 4, 2), -9, 9, distinct=True)], {"k": 4, "axis": 1}),
     Sample([Fixed([3.0, NAN, 1.0, 3.0, INF])], {"k": 4, "axis": 0}, smooth=False,
            dtypes=(*FLOATS, *NARROW)),
+    Sample([Fixed([0.0, -0.0, -1.0, -0.0, 0.0])], {"k": 4, "axis": 0}, smooth=False, dtypes=FLOATS),
     Sample([Draw((3, 2))], {"k": 0, "axis": 1}), Sample([Draw((0, 2))], {"k": 1, "axis": 1}),
 ], (*REAL, *BOOL), [Bad([("f32", (2,))], "k=3 is not in [0, 2]", {"k": 3, "axis": 0}),
                     Bad([("f32", (2,))], "axis must be", {"k": 1, "axis": 1}),

@@ -1,4 +1,4 @@
-"""NumPy rows of the windows: one window after another, over the elements inside the array."""
+"""NumPy rows of the windows, over the elements inside the array."""
 
 from __future__ import annotations
 
@@ -34,14 +34,30 @@ def _windows(shape: tuple[int, ...], out: tuple[int, ...], attrs: Any, keep_padd
 
 def _reduced(combine: Callable[[Any, Any], Any], start: Callable[[DType], Any]
              ) -> Callable[..., Any]:
+    """One place of the windows after another, in all of them at once."""
     def row(attrs: Any, types: Any, x: np.ndarray) -> Any:
         made = np.full(types[0].shape, np.asarray(start(types[0].dtype)).astype(x.dtype), x.dtype)
-        for index, held in _windows(x.shape, types[0].shape, attrs):
-            for at in held:
-                made[index] = combine(made[index], x[at])     # rounded at each step, as compiled
+        for place in np.ndindex(*attrs["window"]):
+            inside, at = _elements(x.shape, types[0].shape, attrs, place)
+            made[inside] = combine(made[inside], x[at])       # rounded at each step, as compiled
         return made
 
     return row
+
+
+def _elements(shape: tuple[int, ...], out: tuple[int, ...], attrs: Any, place: tuple[int, ...]
+              ) -> tuple[Any, Any]:
+    """The windows that hold an element at one of their places, and these elements."""
+    inside: list[np.ndarray] = []
+    at: list[np.ndarray] = []
+    for n, count, k, stride, (low, _), by, apart in zip(
+            shape, out, place, attrs["strides"], attrs["padding"], attrs["base_dilation"],
+            attrs["window_dilation"], strict=True):
+        places = stride * np.arange(count, dtype=np.int64) + (k * apart - low)
+        held = (places % by == 0) & (places >= 0) & (places // by < n)
+        inside.append(np.flatnonzero(held))
+        at.append(places[held] // by)
+    return np.ix_(*inside), np.ix_(*at)
 
 
 reference("reduce_window_sum")(_reduced(np.add, lambda dtype: 0))
