@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -99,7 +99,18 @@ def canonical(x: Any) -> Any:
             raise TypeError("a random key cannot be used as a shape, an axis, a dtype or another "
                             f"argument that is not an array, got {x!r}")
         return canonical(np.asarray(x).tolist())
+    if kind is range or kind.__hash__ in (None, object.__hash__):
+        return _listed(x)
     return x
+
+
+def _listed(x: Any) -> Any:
+    """A range, or an object that has no hash or that of its identity: as a tuple where it is a
+    sequence, as an int where it is an index."""
+    kind: Any = type(x)
+    if hasattr(kind, "__len__") and hasattr(kind, "__getitem__") and not isinstance(x, Mapping):
+        return canonical(tuple(x))
+    return kind.__index__(x) if hasattr(kind, "__index__") else x
 
 
 def deepest(args: Sequence[Any], target: Trace | None) -> Trace | None:

@@ -24,6 +24,7 @@ from ..tracing.following import varies
 from ..tracing.trace import binder_of, emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_leaves, tree_map
+from .strict import ints
 
 T = TypeVar("T")
 
@@ -393,10 +394,11 @@ def pshuffle(x: T, axis_name: AxisName, perm: Sequence[int]) -> T:
     >>> xfront.vmap(lambda x: lax.pshuffle(x, 'i', [1, 0]), axis_name='i')(jnp.array([1, 2]))
     Array([2, 1], dtype=int32)
     """
-    if sorted(perm) != list(range(len(perm))):
-        raise ValueError(f"pshuffle: perm must be a permutation of 0, ..., {len(perm) - 1}, got "
-                         f"{perm}")
-    return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))
+    sources = ints("pshuffle: perm", perm)
+    if sorted(sources) != list(range(len(sources))):
+        raise ValueError(f"pshuffle: perm must be a permutation of 0, ..., {len(sources) - 1}, got "
+                         f"{sources}")
+    return ppermute(x, axis_name, list(zip(sources, range(len(sources)), strict=True)))
 
 
 def pbroadcast(x: T, axis_name: AxisName, source: int) -> T:

@@ -17,7 +17,7 @@ from xfront_ir import ops
 from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, convert, index_of, promoted_dtype
+from ..arrays.operands import are_sizes, array_like, convert, index_of, promoted_dtype
 from ..arrays.operands import operand as tracer
 from ..dimension_numbers import ConvDimensionNumbers
 from ..tracing.trace import emit
@@ -223,7 +223,8 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int],
     if name not in ("SAME", "SAME_LOWER"):
         raise RuntimeError(f"padding must be 'VALID', 'SAME' or 'SAME_LOWER', got {padding!r}")
     pads = []
-    for n, w, s in zip(in_shape, window_shape, window_strides, strict=True):
+    for n, w, s in zip(ints("in_shape", in_shape), ints("window_shape", window_shape),
+                       ints("window_strides", window_strides), strict=True):
         total = max((-(-n // s) - 1) * s + w - n, 0)
         pair = (total // 2, total - total // 2)
         pads.append(pair if name == "SAME" else pair[::-1])
@@ -333,13 +334,13 @@ def _groups(x: Sequence[int], k: Sequence[int], numbers: ConvDimensionNumbers, f
 
 def _pairs(name: str, padding: Any) -> Any:
     """Padding as (low, high) pairs. Raises: ValueError for anything else."""
-    pairs = isinstance(padding, (tuple, list)) and all(
-        isinstance(p, (tuple, list)) and len(p) == 2 for p in padding)
-    if not pairs:
+    listed_pairs = [ints(f"{name}: padding", p) if are_sizes(p) else () for p in padding] if (
+        are_sizes(padding) or np.ndim(padding) == 2) else [()]
+    if any(len(pair) != 2 for pair in listed_pairs):
         raise ValueError(f"padding argument to {name} should be a string or a sequence of (low, "
                          f"high) pairs, got {padding!r}; write [(1, 1), (2, 2)] to pad one axis by "
                          "1 and one by 2 on both sides")
-    return padding
+    return tuple(listed_pairs)
 
 
 def _spread(name: str, value: Any, n: int) -> tuple[int, ...]:
@@ -413,10 +414,11 @@ def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int],
         dimension_numbers = (f"N{letters}C", f"{letters}IO", f"N{letters}C")
     numbers = conv_dimension_numbers(shape, filter_shape, dimension_numbers)
     sizes = [filter_shape[d] for d in numbers.rhs_spec[2:]]
+    strides = ints("strides", strides)
     if len(strides) != n:
         raise TypeError(f"conv_transpose: strides must have one entry for each of the {n} spatial "
                         f"axes, got {strides}")
-    dilation = (1,) * n if rhs_dilation is None else tuple(rhs_dilation)
+    dilation = (1,) * n if rhs_dilation is None else ints("rhs_dilation", rhs_dilation)
     reach = [_dilated(k, by) for k, by in zip(sizes, dilation, strict=True)]
     if isinstance(padding, str) and padding in ("SAME", "VALID"):
         pads: Any = [_transposed_pads(k, s, padding) for k, s in zip(reach, strides, strict=True)]
@@ -426,7 +428,7 @@ def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int],
                              f"'VALID' or pairs (low, high), got {padding!r}")
         pads = padding
     else:
-        pads = [tuple(ints("padding", p)) for p in _pairs("conv_transpose", padding)]
+        pads = _pairs("conv_transpose", padding)
         if use_consistent_padding:
             pads = [(k - 1 - low, k - 1 - high)
                     for (low, high), k in zip(pads, reach, strict=True)]
@@ -470,8 +472,10 @@ def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides
     >>> lax.conv_shape_tuple((1, 3, 8, 8), (4, 3, 3, 3), (1, 1), ((0, 0), (0, 0)))
     (1, 4, 6, 6)
     """
-    if isinstance(pads, str):
-        pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
+    lhs_shape, rhs_shape = ints("lhs_shape", lhs_shape), ints("rhs_shape", rhs_shape)
+    strides = ints("strides", strides)
+    pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads) if isinstance(
+        pads, str) else _pairs("conv_shape_tuple", pads)
     if len(pads) != len(lhs_shape) - 2:
         raise TypeError(f"padding must have {len(lhs_shape) - 2} pairs, one for each spatial axis, "
                         f"got {pads}")
@@ -494,6 +498,7 @@ def conv_general_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
     >>> lax.conv_general_shape_tuple((1, 3, 8, 8), (4, 3, 3, 3), (1, 1), "VALID", layout)
     (1, 4, 6, 6)
     """
+    lhs_shape, rhs_shape = ints("lhs_shape", lhs_shape), ints("rhs_shape", rhs_shape)
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     lhs, rhs = ([shape[d] for d in spec] for shape, spec in
                 zip((lhs_shape, rhs_shape), numbers[:2], strict=True))
@@ -512,12 +517,14 @@ def conv_transpose_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int
     >>> lax.conv_transpose_shape_tuple((1, 3, 8, 8), (4, 3, 3, 3), (2, 2), "SAME", layout)
     (1, 4, 16, 16)
     """
+    lhs_shape, rhs_shape = ints("lhs_shape", lhs_shape), ints("rhs_shape", rhs_shape)
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     lhs, rhs = ([shape[d] for d in spec] for shape, spec in
                 zip((lhs_shape, rhs_shape), numbers[:2], strict=True))
-    pads = [_transposed_pads(k, s, padding) for k, s in zip(rhs[2:], window_strides, strict=True)] \
-        if isinstance(padding, str) else list(padding)
-    spread = [_dilated(n, s) for n, s in zip(lhs[2:], window_strides, strict=True)]
+    strides = ints("window_strides", window_strides)
+    pads = [_transposed_pads(k, s, padding) for k, s in zip(rhs[2:], strides, strict=True)] \
+        if isinstance(padding, str) else _pairs("conv_transpose_shape_tuple", padding)
+    spread = [_dilated(n, s) for n, s in zip(lhs[2:], strides, strict=True)]
     made = conv_shape_tuple([*lhs[:2], *spread], rhs, (1,) * len(spread), pads)
     return tuple([made[numbers.out_spec.index(d)] for d in range(len(made))])
 
@@ -539,6 +546,7 @@ def conv_general_dilated_patches(lhs: ArrayLike, filter_shape: Sequence[int],
     >>> lax.conv_general_dilated_patches(jnp.ones((1, 2, 8, 8)), (3, 3), (1, 1), "SAME").shape
     (1, 18, 8, 8)
     """
+    filter_shape = ints("filter_shape", filter_shape)
     ndim, places = np.ndim(lhs), math.prod(filter_shape)
     numbers = conv_dimension_numbers((0,) * ndim, (0,) * ndim, dimension_numbers)
     features = np.shape(lhs)[numbers.lhs_spec[1]]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from xfront_ir import dtypes, ops
@@ -27,7 +27,7 @@ from ..arrays.operands import array_like, broadcast_to, convert, operand
 from ..docstrings import with_example
 from ..tracebacks import shorten
 from ..tracing.trace import WEAK_KINDS, emit, emit_alike
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .strict import (
     alike,
     common_shape,
@@ -500,10 +500,21 @@ def _select_n(which: Any, cases: Any) -> Any:
     return _select("select_n", which, *cases)
 
 
+def _mapped_alone(which: Any, cases: Sequence[Any]) -> bool:
+    """Whether vmap maps the chooser and none of the cases. JAX then takes scalar cases beside a
+    chooser of any shape, and programs hand it such."""
+    return type(which) is Tracer and which.home.axis is not None and not any(
+        [type(x) is Tracer and x.home is which.home for x in cases])
+
+
 def _select(name: str, which: Any, *cases: Any) -> Any:
+    scalars = _mapped_alone(which, cases)
     which = operand(name, which)
     made = same_dtype(name, *cases)
     shapes = [x.shape for x in made]
+    if scalars and set(shapes) == {()}:
+        made = [as_tracer(broadcast_to(x, which.shape)) for x in made]
+        shapes = [which.shape]
     if len(set(shapes)) > 1:
         raise TypeError(f"{name}: cases must have the same shape, got {shapes}")
     if which.shape not in ((), shapes[0]):

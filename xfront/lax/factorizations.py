@@ -20,7 +20,7 @@ from ..arrays.operands import index_of, operand
 from ..errors import MatrixShapeError
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
-from .strict import same_dtype
+from .strict import ints, same_dtype
 
 _SUPPORTED = (dtypes.f32, dtypes.f64, dtypes.c64, dtypes.c128)
 
@@ -150,7 +150,7 @@ def eigh(x: ArrayLike, *, lower: bool = True, symmetrize_input: bool = True,
 
 def _part(x: Tracer, bounds: tuple[int, int]) -> Tracer:
     """Elements first to end (left out) of the last axis."""
-    first, end = bounds
+    first, end = ints("subset_by_index", bounds)
     if not 0 <= first <= end <= x.shape[-1]:
         raise ValueError(f"subset_by_index {bounds} must lie in [0, {x.shape[-1]}]")
     starts = (*[0] * (x.ndim - 1), first)
@@ -366,7 +366,8 @@ def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True,
         return s if subset_by_index is None else _part(s, subset_by_index)
     s, u, vh = emit(ops.svd, x, full_matrices=bool(full_matrices), compute_uv=True)
     if subset_by_index is not None:
-        if full_matrices and subset_by_index != (0, min(x.shape[-2:])):
+        of_all = (0, min(x.shape[-2:]))
+        if full_matrices and ints("subset_by_index", subset_by_index) != of_all:
             raise ValueError("full_matrices and subset_by_index cannot both be set")
         u, s = _part(u, subset_by_index), _part(s, subset_by_index)
         vh = transposed(_part(transposed(vh), subset_by_index))

@@ -14,7 +14,7 @@ from ..errors import MatrixShapeError
 from ..tracing.tracer import as_tracer
 from . import factorizations as linalg
 from .control_flow import cond, scan, while_loop
-from .strict import same_dtype
+from .strict import ints, same_dtype
 
 
 def _real(name: str, *matrices: Any) -> list[Any]:
@@ -112,7 +112,7 @@ def qdwh(x: ArrayLike, *, is_hermitian: bool = False, max_iterations: int | None
         raise ValueError("qdwh: the input matrix of shape M x N must have M >= N, got "
                          f"{x.shape}; take its adjoint, or vmap over a batch")
     if dynamic_shape is not None:
-        rows, columns = dynamic_shape
+        rows, columns = ints("dynamic_shape", dynamic_shape)
         inside = (np.arange(x.shape[0])[:, None] < rows) & (np.arange(x.shape[1]) < columns)
         x = as_tracer(jnp.where(inside, x, 0))
     real = np.finfo(x.dtype)

@@ -329,11 +329,12 @@ def reduce_window_shape_tuple(operand_shape: Sequence[int], window_dimensions: S
     >>> lax.reduce_window_shape_tuple((8, 8), (2, 2), (2, 2), ((0, 0), (0, 0)))
     (4, 4)
     """
+    shape = ints("operand_shape", operand_shape)
     window, strides, pairs, base, inner = window_attrs(
-        "reduce_window", tuple(operand_shape), window_dimensions, window_strides, padding,
-        base_dilation, window_dilation)
+        "reduce_window", shape, window_dimensions, window_strides, padding, base_dilation,
+        window_dilation)
     made = []
-    for n, w, s, (low, high), by, apart in zip(operand_shape, window, strides, pairs, base, inner,
+    for n, w, s, (low, high), by, apart in zip(shape, window, strides, pairs, base, inner,
                                                strict=True):
         room = (n - 1) * by + 1 + low + high - ((w - 1) * apart + 1)
         made.append(room // s + 1 if room >= 0 else 0)

@@ -17,6 +17,7 @@ from .. import lax
 from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import tellable
+from ..arrays.operands import index_of, listed
 from ..dtypes import canonicalize_dtype
 from ..on_demand import shown as _shown
 from ..tracebacks import front_door
@@ -163,12 +164,12 @@ def _scaled(x: Any, scale: Any) -> Any:
 
 def _axes(axes: Axes, shape: tuple[int, ...]) -> list[int]:
     """Axes counted from the front. Raises: ValueError for axes that the weights do not have."""
-    listed, ndim = [axes] if isinstance(axes, int) else list(axes), len(shape)
-    for a in listed:
+    named, ndim = [index_of(a, "an axis of the weights") for a in listed(axes)], len(shape)
+    for a in named:
         if not -ndim <= a < ndim:
             raise ValueError(f"weights of shape {shape} have no axis {a}; in_axis, out_axis and "
                              "batch_axis must name axes of the weights")
-    return [a % ndim for a in listed]
+    return [a % ndim for a in named]
 
 
 def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes

@@ -17,10 +17,12 @@ from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike, Sha
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
+    are_sizes,
     broadcast_shapes,
     broadcast_to,
     check_ranks,
     index_of,
+    listed,
     normalize_axis,
     promote,
     promote_inexact,
@@ -185,22 +187,23 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[int] | Sequence[S
     at_home("tensordot", out_sharding)
     how = How("tensordot", precision, preferred_element_type)
     x, y = factors("tensordot", a, b)
-    if not isinstance(axes, (tuple, list)):
-        n = max(index_of(axes, "axes"), 0)
+    given: Any = axes
+    if not are_sizes(given) and np.ndim(given) != 2:
+        n = max(index_of(given, "axes"), 0)
         if n > min(x.ndim, y.ndim):
             raise TypeError(f"Number of tensordot axes (axes {n}) exceeds input ranks ({x.shape} "
                             f"and {y.shape})")
         pair = tuple(range(x.ndim - n, x.ndim)), tuple(range(n))
     else:
-        if len(axes) != 2:
+        if len(given) != 2:
             raise TypeError("tensordot axes argument must be an int, a pair of ints, or a pair of "
                             f"lists/tuples of ints, got {axes}")
-        listed = [tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in axes]
-        if len(listed[0]) != len(listed[1]):
+        of_x, of_y = [tuple(listed(s)) for s in given]
+        if len(of_x) != len(of_y):
             raise TypeError("tensordot requires axes lists to have equal length, got "
-                            f"{listed[0]} and {listed[1]}.")
-        pair = (tuple([normalize_axis("tensordot", i, x.ndim) for i in listed[0]]),
-                tuple([normalize_axis("tensordot", i, y.ndim) for i in listed[1]]))
+                            f"{of_x} and {of_y}.")
+        pair = (tuple([normalize_axis("tensordot", i, x.ndim) for i in of_x]),
+                tuple([normalize_axis("tensordot", i, y.ndim) for i in of_y]))
     for i, j in zip(*pair, strict=True):
         if x.shape[i] != y.shape[j]:
             raise _sizes_differ("tensordot", x, i, y, j)

@@ -232,7 +232,9 @@ def einsum_path(subscripts: str | ArrayLike, /, *operands: Any,
     """
     import opt_einsum  # late: as above
 
-    how: Any = optimize                          # opt_einsum's type lists the names that it knows
+    how: Any = canonical(optimize)               # opt_einsum's type lists the names that it knows
+    if type(how) is tuple:                       # it asks whether a path is a list
+        how = [how[0], *how[1:]] if how and how[0] == "einsum_path" else list(how)
     path, report = opt_einsum.contract_path(subscripts, *operands, optimize=how)
     return list(path), report
 

@@ -119,9 +119,9 @@ def expand_dims(a: ArrayLike, axis: AxisLike) -> Array:
     Array([[1, 2]], dtype=int32)
     """
     x = operand("expand_dims", a)
-    listed = axis if isinstance(axis, (tuple, list, range)) else (axis,)
-    ndim = x.ndim + len(listed)
-    axes = [normalize_axis("expand_dims", i, ndim) for i in listed]
+    added = listed(axis)
+    ndim = x.ndim + len(added)
+    axes = [normalize_axis("expand_dims", i, ndim) for i in added]
     if len(set(axes)) != len(axes):
         raise ValueError(f"expand_dims: the same axis is given twice in axis={axis}")
     sizes = iter(x.shape)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays.annotations import ArrayLike, AxisLike, DTypeLike
 from ..arrays.binding import Array as ndarray
-from ..arrays.operands import is_array_like, normalize_axis
+from ..arrays.operands import is_array_like, listed, normalize_axis
 from ..dtypes import (
     as_dtype,
     dtype_and_weakness,
@@ -72,12 +72,10 @@ def size(a: ArrayLike, axis: AxisLike = None) -> int:
         found = shape(a)
         if axis is None:
             return math.prod(found)
-        if isinstance(axis, (tuple, list)):
-            axes = [normalize_axis("size", i, len(found)) for i in axis]
-            if len(set(axes)) != len(axes):
-                raise ValueError(f"size: the same axis is given twice in axis={axis}")
-            return math.prod(found[i] for i in axes)
-        return found[normalize_axis("size", axis, len(found))]
+        axes = [normalize_axis("size", i, len(found)) for i in listed(axis)]
+        if len(set(axes)) != len(axes):
+            raise ValueError(f"size: the same axis is given twice in axis={axis}")
+        return math.prod(found[i] for i in axes)
     except BaseException as error:
         shorten(error)
         raise

@@ -28,6 +28,7 @@ from ..arrays.operands import (
     convert,
     default_int,
     index_of,
+    listed,
     normalize_axis,
     operand,
     promote,
@@ -539,9 +540,7 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike) -> tuple[Array, ...]:
     >>> jnp.unravel_index(4, (2, 3))
     (Array(1, dtype=int32, weak_type=True), Array(1, dtype=int32, weak_type=True))
     """
-    several: Any = shape
-    sizes = several if isinstance(shape, (tuple, list)) else (
-        tuple(several) if getattr(shape, "ndim", 0) else (several,))
+    sizes = tuple(listed(shape))
     if any(type(n) is Tracer and n.home.inputs is None for n in sizes):
         return _unravel_traced(indices, list(sizes))
     return _unravel_index(indices, tuple([index_of(n, "unravel_index: a size") for n in sizes]))

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from xfront_ir.dtypes import DType, from_numpy, greatest, least
 
-from ..arrays.operands import index_of
+from ..arrays.operands import index_of, listed
 from ..errors import NonConcreteBooleanIndexError
 from ..tracebacks import shorten
 from .masks import Mask, traced_mask
@@ -90,8 +90,7 @@ class Selection:
         if axis is None:
             return None
         first, more = self._mask.axis, self._mask.value.ndim - 1
-        given = [index_of(i, f"{name}: axis") for i in (axis if isinstance(axis, (tuple, list))
-                                                        else (axis,))]
+        given = [index_of(i, f"{name}: axis") for i in listed(axis)]
         places = [i + self.ndim if -self.ndim <= i < 0 else i for i in given]
         if first not in places:
             self._refuse(f"{name} of x[mask] over axis {axis!r}",

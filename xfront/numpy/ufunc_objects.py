@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.annotations import Array, ArrayLike
-from ..arrays.operands import index_of, normalize_axis
+from ..arrays.operands import index_of, listed, normalize_axis
 from ..dtypes import requested_dtype
 from ..tracing.tracer import Tracer
 from . import arithmetic, bits, extremes, logic, reductions, running, transcendental
@@ -114,16 +114,17 @@ class ufunc(functools.partial[Array]):
         own = self._own["reduce"]
         if own is not None:
             return own(x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
-        if isinstance(axis, tuple) and len(axis) != 1:
+        axes = None if axis is None else tuple(listed(axis))
+        if axes is not None and len(axes) != 1:
             raise NotImplementedError(f"{self.__name__}.reduce: axis must be a single axis, got "
                                       f"{axis}, because the order of several axes would matter")
         shape = x.shape
         mask = None if where is None else broadcast_to(asarray(where), shape)
-        if axis is None:
+        if axes is None:
             x, at = x.reshape(-1), 0
             mask = None if mask is None else mask.reshape(-1)
         else:
-            at = normalize_axis("reduce", axis[0] if isinstance(axis, tuple) else axis, x.ndim)
+            at = normalize_axis("reduce", axes[0], x.ndim)
         made = self._folded(moveaxis(x, at, 0), dtype, initial,
                             None if mask is None else moveaxis(mask, at, 0))
         if not keepdims:

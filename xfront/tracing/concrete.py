@@ -227,6 +227,23 @@ def known(x: Tracer) -> np.ndarray | None:
     return known(found) if type(found) is Tracer else np.asarray(found)
 
 
+def primal(x: Tracer) -> Any:
+    """What x is outside the derivative that is being taken: an array, or a tracer around it.
+
+    Raises: AttributeError for a tracer of another transformation, and where x is not known outside.
+    """
+    trace = x.home
+    if trace.closed:
+        raise leak_error(x)
+    state.asked += 1
+    if trace.inputs is None or trace.staging or trace.axis is not None:
+        raise AttributeError(f"only what grad, jvp and the like trace has a primal: {described(x)}")
+    found = _remembered(trace, x.value)
+    if found is None:
+        raise AttributeError(f"the primal is not known while tracing: {described(x)}")
+    return found
+
+
 # --- what tracers answer ----------------------------------------------------------------------
 
 class Answers:
@@ -284,6 +301,7 @@ def _on_devices(name: str) -> Any:
 
 install({name: member for name, member in vars(Answers).items()
          if callable(member) and name not in ("__dict__", "__weakref__")})
+install({"primal": property(front_door(primal))})
 install({name: _on_devices(name) for name in (
     "__dlpack__", "addressable_data", "delete", "devices", "on_device_size_in_bytes", "tobytes",
     "unsafe_buffer_pointer")})

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Tracer(binding.Array):  # type: ignore[misc]
     """A value that is being recorded: shape and dtype are known, elements are not."""
 
-    __slots__ = ("home", "value", "weak")
+    __slots__ = ("__weakref__", "home", "value", "weak")
 
     __array_priority__ = 1000
 

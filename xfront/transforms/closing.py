@@ -20,7 +20,7 @@ from ..arrays.binding import Array
 from ..arrays.keys import key_base
 from ..errors import UnexpectedTracerError
 from ..tracing.tracer import Tracer
-from ..tree_util import tree_flatten
+from ..tree_util import default_registry
 from .flat import Flat
 
 
@@ -54,7 +54,7 @@ def _closes_over(fun: Any, held: Callable[[Any], list], wanted: Callable[[Any], 
     for _ in range(depth):
         below: list[Any] = []
         for x in [x for f in level for x in held(f)]:
-            inside = tree_flatten(x)[0] if isinstance(x, (list, tuple, dict)) else [x]
+            inside = _inside(x)
             if any(map(wanted, inside)):
                 return True
             new = [y for y in inside if callable(y) and id(y) not in seen]
@@ -64,6 +64,38 @@ def _closes_over(fun: Any, held: Callable[[Any], list], wanted: Callable[[Any], 
             return False
         level = below
     return False
+
+
+def _inside(x: Any) -> list[Any]:
+    """An object, or what a list, tuple or dict holds, with the nodes of trees in it.
+
+    What a function closes over is no argument: keys need no order, and a list may hold itself.
+    """
+    if not isinstance(x, (list, tuple, dict)):
+        return [x]
+    found: list[Any] = []
+    pending, seen = [x], {id(x): x}
+    while pending:
+        y = pending.pop()
+        for part in _parts(y):
+            if id(part) not in seen:
+                seen[id(part)] = part
+                pending.append(part)
+        found.append(y)
+    return found
+
+
+def _parts(x: Any) -> Sequence[Any]:
+    """What one level of a node holds; nothing for a leaf."""
+    if isinstance(x, dict):
+        return list(x.values())
+    if isinstance(x, (list, tuple)):
+        return x
+    try:
+        one_level = default_registry.flatten_one_level(x)
+    except Exception:  # a class may refuse such an object, which then holds nothing for a rule
+        return ()
+    return () if one_level is None else list(one_level[0])
 
 
 def _held(fun: Any) -> list[Any]:

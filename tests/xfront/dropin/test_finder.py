@@ -81,6 +81,10 @@ import jax._src.compiler, xfront.dropin.compiling
 jax._src.compiler.backend_compile_and_load = print
 assert xfront.dropin.compiling.backend_compile_and_load is print
 assert not hasattr(jax._src.core, "no_such_name")
+from jax._src.lib import jaxlib_extension_version
+assert type(jaxlib_extension_version) is int and not hasattr(jax.lib, "jaxlib_extension_version")
+from jax._src.interpreters import ad
+assert issubclass(ad.CustomVJPException, Exception)
 jax.config.update("jax_traceback_filtering", "remove_frames")
 try:
     jax.jit(lambda: 1 / 0)()

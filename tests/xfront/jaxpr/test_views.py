@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -326,3 +328,42 @@ def test_evaluated_control_flow_is_as_weak_as_its_bodies():
     for run in (core.jaxpr_as_fun(closed), jax.jit(core.jaxpr_as_fun(closed))):
         ys, one, four = run(X)
         assert ys.weak_type and one.weak_type and four.weak_type and one == 1 and four == 4
+
+
+def test_a_tracer_of_a_derivative_has_a_primal_outside_and_can_be_referenced_weakly():
+    from xfront.interpreters.ad import JVPTracer
+
+    def known(x):
+        """Whether x is known, as PhiFlow asks, and of how many derivatives it is a tracer."""
+        levels = 0
+        while isinstance(x, JVPTracer):
+            x, levels = x.primal, levels + 1
+        return not isinstance(x, jax.core.Tracer), levels
+
+    found = []
+
+    def look(x):
+        y = x * 2.0
+        assert weakref.ref(y)() is y
+        found.extend([known(x), known(y)])
+        return y * y
+
+    jax.grad(look)(1.0), jax.jvp(look, (1.0,), (1.0,)), jax.vjp(look, 1.0), jax.linearize(look, 1.0)
+    assert found == [(True, 1)] * 8
+    found.clear()
+    jax.grad(jax.grad(look))(1.0)
+    assert found == [(True, 2)] * 2
+    found.clear()
+    jax.jit(jax.grad(look))(1.0), jax.vmap(jax.grad(look))(X)
+    assert found == [(False, 1)] * 4
+    found.clear()
+    jax.jit(look)(1.0), jax.vmap(look)(X), jax.grad(jax.jit(look))(1.0)
+    assert found == [(False, 0)] * 4             # the jitted function is traced once
+    for run in (jax.grad, lambda f: jax.jit(jax.grad(f))):
+        assert run(lambda x: (x * x).primal * x)(3.0) == 9.0
+    for run in (jax.jit, jax.vmap):
+        run(lambda x: pytest.raises(AttributeError, getattr, x, "primal") and x)(X)
+    with pytest.raises(jax.errors.UnexpectedTracerError):
+        leaked = []
+        jax.grad(lambda x: leaked.append(x) or x)(1.0)
+        _ = leaked[0].primal

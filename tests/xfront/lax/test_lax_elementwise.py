@@ -102,6 +102,25 @@ def test_choosing():
         lax.select_n(which)
 
 
+def test_a_mapped_chooser_of_scalar_cases_has_any_shape():
+    """As in JAX, where the batching rule broadcasts cases that are not mapped."""
+    chooser = xfront.numpy.array([[True], [False]])
+    for run in (xfront.vmap, lambda f, axes: xfront.jit(xfront.vmap(f, axes))):
+        chosen = run(lambda c: lax.select(c, 1.0, 2.0), 0)(chooser)
+        np.testing.assert_array_equal(chosen, [[1.0], [2.0]])
+        of_two = run(lambda c, a, b: lax.select_n(c, a, b), (0, None, None))
+        np.testing.assert_array_equal(of_two(chooser, 1.0, 2.0), [[2.0], [1.0]])
+        for axes, cases in (((0, 0, 0), (xfront.numpy.ones(2), xfront.numpy.ones(2))),
+                            ((0, None, None), (xfront.numpy.ones(3), xfront.numpy.ones(3))),
+                            ((None, 0, None), (xfront.numpy.ones(2), 1.0))):
+            with pytest.raises(TypeError, match="shape of the cases"):
+                run(lambda c, a, b: lax.select(c, a, b), axes)(chooser, *cases)
+    slope = xfront.grad(lambda a: xfront.vmap(lambda c: lax.select(c, a, 2.0))(chooser).sum())(3.0)
+    assert slope == 1.0
+    with pytest.raises(TypeError, match="shape of the cases"):
+        lax.select(chooser[0], 1.0, 2.0)
+
+
 def test_power_of_zero_has_derivative():
     assert xfront.grad(lambda x: lax.pow(x, 2))(0.0) == 0.0
     assert xfront.grad(lambda x: lax.integer_pow(x, 3))(2.0) == 12.0

@@ -37,6 +37,37 @@ def test_two_rules_over_one_primal_are_two_programs():
     assert [float(jax.grad(make(c))(1.0)) for c in (1.0, 5.0, 7.0)] == [1.0, 5.0, 7.0]
 
 
+def _holds_itself():
+    found: list = [1]
+    found.append(found)
+    return found
+
+
+@pytest.mark.parametrize("captured", [
+    {"a": 1, ("b",): 2}, [{1: 1, "a": 2}], _holds_itself(), [np.array([object()], object), {}],
+    [jax.tree_util.Partial(max, {"a": 1, 2: 3})]], ids=range(5))
+def test_what_rules_close_over_is_no_argument(captured):
+    f = jax.custom_jvp(lambda x: (captured, x * 2.0)[1])
+    f.defjvp(lambda p, t: (captured, f(*p), 3.0 * t[0])[1:])
+    g = jax.custom_vjp(lambda x: (captured, x * 2.0)[1])
+    g.defvjp(lambda x: (captured, g(x), None)[1:], lambda _, ct: (captured, (5.0 * ct,))[1])
+    h = jax.custom_gradient(lambda x: (captured, x, lambda ct: 7.0 * ct)[1:])
+    for rule, slope in ((f, 3.0), (g, 5.0), (h, 7.0)):
+        assert jax.grad(rule)(1.0) == slope
+        np.testing.assert_array_equal(jax.vmap(jax.grad(rule))(jnp.ones(2)), [slope] * 2)
+
+
+def test_a_rule_finds_tracers_in_nodes_of_a_list():
+    def slope(a):
+        held = [jax.tree_util.Partial(max, {"a": a, 1: 2}), (a,)][:1]
+        f = jax.custom_jvp(lambda x: held[0].args[0]["a"] * x)
+        f.defjvp(lambda p, t: (f(*p), held[0].args[0]["a"] * 3.0 * t[0]))
+        return jax.grad(f)(1.0)
+
+    assert slope(2.0) == 6.0 and jax.jit(slope)(2.0) == 6.0
+    assert jax.grad(slope)(2.0) == 3.0
+
+
 def test_a_rule_that_closes_over_tracers_of_two_levels():
     def outer(a, b):
         @jax.custom_jvp

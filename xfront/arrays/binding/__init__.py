@@ -43,6 +43,7 @@ from .classes import (
     PjitFunction,
     Sharding,
     SingleDeviceSharding,
+    extension_version,
     hlo,
     install,
     install_on,

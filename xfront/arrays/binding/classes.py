@@ -35,6 +35,13 @@ pytree = cpp.pytree
 trace_context: Callable[[], tuple] = cpp.config.trace_context
 
 
+def extension_version() -> int:
+    """The number of the interface of jaxlib's C++ extension, which rises with changes of it."""
+    from jaxlib import xla_client  # late: few programs ask
+
+    return xla_client._version  # type: ignore[attr-defined]
+
+
 def jaxlib_version() -> str:
     """The version of the jaxlib in use."""
     import jaxlib.version
