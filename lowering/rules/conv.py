@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from lowering.context import RuleContext, rule
+from lowering.rules.padding import cropped
 from xfront_ir import ops
 from xfront_ir.core import Op
 from xfront_ir.errors import IRTypeError
@@ -28,11 +30,23 @@ def _conv(ctx: RuleContext, op: Op, lhs: Any, rhs: Any) -> Any:
     numbers = (f"#stablehlo.conv<{_layout(a['lhs_spec'], 'b', 'f')}"
                f"x{_layout(a['rhs_spec'], 'o', 'i')}->{_layout(a['out_spec'], 'b', 'f')}>")
     attrs = {} if precision is None else {"precision_config": precision_config(ctx, precision)}
+    lhs, padding = _cropped(ctx, lhs, op)
     return ctx.create("stablehlo.convolution", [lhs, rhs], op.results,
                       window_strides=ctx.int_array(a["strides"]),
-                      padding=ctx.padding(a["padding"]),
+                      padding=ctx.padding(padding),
                       lhs_dilation=ctx.int_array(a["lhs_dilation"]),
                       rhs_dilation=ctx.int_array(a["rhs_dilation"]),
                       dimension_numbers=ctx.attr(numbers),
                       feature_group_count=ctx.i64(a["feature_groups"]),
                       batch_group_count=ctx.i64(a["batch_groups"]), **attrs)
+
+
+def _cropped(ctx: RuleContext, lhs: Any, op: Op) -> tuple[Any, Sequence[tuple[int, int]]]:
+    """The array that the windows go over, and its padding, which has no negative amounts."""
+    a, type = op.attrs, op.operands[0].type
+    around, steps = [(0, 0)] * type.ndim, [1] * type.ndim
+    spatial = a["lhs_spec"][2:]
+    for d, pair, by in zip(spatial, a["padding"], a["lhs_dilation"], strict=True):
+        around[d], steps[d] = pair, by
+    lhs, _, padding = cropped(ctx, lhs, type, around, steps)
+    return lhs, [padding[d] for d in spatial]

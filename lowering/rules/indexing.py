@@ -7,6 +7,7 @@ from typing import Any
 
 from lowering.context import Form, RuleContext, one_op, rule
 from lowering.rules.narrow import converted, widened
+from lowering.rules.padding import cropped, padded
 from xfront_ir import ops
 from xfront_ir.core import Op, Value
 from xfront_ir.dtypes import DType
@@ -22,12 +23,11 @@ def _slice(ctx: RuleContext, op: Op) -> Form:
         "strides": ctx.int_array((*a["strides"], *(1 for _ in words)))}
 
 
-@one_op(ops.pad)
-def _pad(ctx: RuleContext, op: Op) -> Form:
-    a = op.attrs
-    return "stablehlo.pad", {"edge_padding_low": ctx.int_array(a["low"]),
-                             "edge_padding_high": ctx.int_array(a["high"]),
-                             "interior_padding": ctx.int_array(a["interior"])}
+@rule(ops.pad)
+def _pad(ctx: RuleContext, op: Op, x: Any, value: Any) -> Any:
+    a, padding = op.attrs, [*zip(op.attrs["low"], op.attrs["high"], strict=True)]
+    x, _, padding = cropped(ctx, x, op.operands[0].type, padding, [n + 1 for n in a["interior"]])
+    return padded(ctx, x, value, op.results[0].type, padding, a["interior"])
 
 
 @rule(ops.concatenate)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from lowering.context import RuleContext, rule
+from lowering.context import Region, RuleContext, rule
+from lowering.rules.padding import cropped, padded
 from xfront_ir import ops
 from xfront_ir.core import Op
 from xfront_ir.dtypes import DType, greatest, least
@@ -15,23 +16,45 @@ from xfront_ir.types import BOOL, TensorType, scalar
 from .compare import compare
 
 
-def _attrs(ctx: RuleContext, a: Any) -> dict[str, Any]:
-    made = {"window_dimensions": ctx.int_array(a["window"]),
-            "window_strides": ctx.int_array(a["strides"]), "padding": ctx.padding(a["padding"])}
-    if "base_dilation" in a:
-        made["base_dilations"] = ctx.int_array(a["base_dilation"])
-        made["window_dilations"] = ctx.int_array(a["window_dilation"])
-    return made
+def _reduced(ctx: RuleContext, op: Op, operands: Sequence[Any], inits: Sequence[Any],
+             results: Sequence[TensorType], combine: Region) -> list[Any]:
+    """`reduce_window`, whose padding has no negative amounts. Along axes where a window is one
+    element after the other, the results are spread out instead of the operands: XLA's CPU compiler
+    forgets that the operands were."""
+    a, n = op.attrs, len(operands)
+    base, window, strides = a["base_dilation"], a["window"], a["strides"]
+    kept = [cropped(ctx, x, v.type, a["padding"], base)
+            for x, v in zip(operands, op.operands[:n], strict=True)]
+    _, type, padding = kept[0]
+    later = tuple([by > 1 and w == by_windows == 1
+                   for by, w, by_windows in zip(base, window, strides, strict=True)])
+    shape = tuple([m if late else out for m, out, late in zip(
+        type.shape, results[0].shape, later, strict=True)])
+    made = ctx.create(
+        "stablehlo.reduce_window", [*[x for x, _, _ in kept], *inits],
+        [t.with_shape(shape) for t in results], [combine],
+        [scalar(t.dtype) for t in results] * 2,
+        window_dimensions=ctx.int_array(window), window_strides=ctx.int_array(strides),
+        padding=ctx.padding([(0, 0) if late else pair
+                             for pair, late in zip(padding, later, strict=True)]),
+        base_dilations=ctx.int_array([1 if late else by
+                                      for by, late in zip(base, later, strict=True)]),
+        window_dilations=ctx.int_array(a["window_dilation"]))
+    made = made if isinstance(made, list) else [made]
+    if not any(later):
+        return made
+    around = tuple([pair if late else (0, 0) for pair, late in zip(padding, later, strict=True)])
+    between = tuple([by - 1 if late else 0 for by, late in zip(base, later, strict=True)])
+    return [padded(ctx, x, init, t, around, between)
+            for x, init, t in zip(made, inits, results, strict=True)]
 
 
 def _register(definition: OpDef, combine: str, start: Callable[[DType], Any]) -> None:
     @rule(definition)
     def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
-        element = scalar(op.results[0].type.dtype)
-        return ctx.create("stablehlo.reduce_window",
-                          [x, ctx.constant(start(element.dtype), element)], op.results,
-                          [lambda ctx, x, y: ctx.create(combine, [x, y], [element])],
-                          [element, element], **_attrs(ctx, op.attrs))
+        type, element = op.results[0].type, scalar(op.results[0].type.dtype)
+        return _reduced(ctx, op, [x], [ctx.constant(start(element.dtype), element)], [type],
+                        lambda ctx, x, y: ctx.create(combine, [x, y], [element]))
 
 
 _register(ops.reduce_window_sum, "stablehlo.add", lambda dtype: 0)
@@ -57,19 +80,24 @@ def _gather(ctx: RuleContext, op: Op, tangents: Any, x: Any) -> Any:
                 ctx.create("stablehlo.select", [keeps, t, u], [element])]
 
     starts = [ctx.constant(loser, element), ctx.constant(0, element)]
-    return ctx.create("stablehlo.reduce_window", [x, tangents, *starts], [type, type], [pick],
-                      [element] * 4, **_attrs(ctx, a))[1]
+    return _reduced(ctx, op, [x, tangents], starts, [type, type], pick)[1]
 
 
 @rule(ops.select_and_scatter_add)
 def _scatter(ctx: RuleContext, op: Op, source: Any, x: Any) -> Any:
-    a, element = op.attrs, scalar(op.results[0].type.dtype)
+    a, result, element = op.attrs, op.results[0].type, scalar(op.results[0].type.dtype)
     if not a["window"]:                         # XLA has no window without axes
         return source
-    return ctx.create("stablehlo.select_and_scatter", [x, source, ctx.constant(0, element)],
-                      op.results,
+    x, type, padding = cropped(ctx, x, result, a["padding"], (1,) * result.ndim)
+    if not type.size:                           # all windows lie in the padding
+        return ctx.constant(0, result)
+    zero = ctx.constant(0, element)
+    made = ctx.create("stablehlo.select_and_scatter", [x, source, zero], [type],
                       [lambda ctx, x, y: _keeps(ctx, a, x, y), _add(element)],
-                      [element, element], **_attrs(ctx, a))
+                      [element, element], window_dimensions=ctx.int_array(a["window"]),
+                      window_strides=ctx.int_array(a["strides"]), padding=ctx.padding(padding))
+    outside = [(max(0, -low), max(0, -high)) for low, high in a["padding"]]
+    return padded(ctx, made, zero, result, outside, (0,) * result.ndim)
 
 
 def _add(element: TensorType) -> Callable[..., Any]:
@@ -78,7 +106,6 @@ def _add(element: TensorType) -> Callable[..., Any]:
 
 @rule(ops.reduce_window)
 def _by_body(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    body = op.attrs["body"]
-    return ctx.create("stablehlo.reduce_window", operands, op.results,
-                      [lambda ctx, *values: ctx.inline(body, values)],
-                      [v.type for v in body.params], **_attrs(ctx, op.attrs))
+    body, (arrays, inits) = op.attrs["body"], op.definition.regions.split(op.attrs, operands)
+    return _reduced(ctx, op, arrays, inits, [v.type for v in op.results],
+                    lambda ctx, *values: ctx.inline(body, values))

@@ -1,0 +1,62 @@
+"""Padding as amounts that XLA computes right: negative ones are slices of the operand.
+
+XLA adds up padding that stands behind padding, and its CPU compiler gets negative amounts wrong
+there; a window of one element with negative padding ends the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lowering.context import RuleContext
+from xfront_ir.types import TensorType
+
+Pairs = tuple[tuple[int, int], ...]
+Ints = tuple[int, ...]
+
+
+def cropped(ctx: RuleContext, x: Any, type: TensorType, padding: Sequence[Sequence[int]],
+            steps: Sequence[int]) -> tuple[Any, TensorType, Pairs]:
+    """x without the elements that negative padding removes; its type; what is left to pad.
+
+    Args:
+      padding: for each axis what is added before and after; negative amounts take positions away.
+      steps: how far apart the elements of each axis lie when the padding is added.
+    """
+    if all([low >= 0 and high >= 0 for low, high in padding]):
+        return x, type, tuple([(low, high) for low, high in padding])
+    found = [_crop(n, low, high, step)
+             for n, (low, high), step in zip(type.shape, padding, steps, strict=True)]
+    starts, limits = tuple([c[0] for c in found]), tuple([c[1] for c in found])
+    made = type.with_shape(tuple([c[1] - c[0] for c in found]))
+    if made is not type:
+        x = sliced(ctx, x, made, starts, limits)
+    return x, made, tuple([c[2:] for c in found])
+
+
+def _crop(n: int, low: int, high: int, step: int) -> tuple[int, int, int, int]:
+    """The elements that stay along an axis, from and to, and its padding of no negative amounts."""
+    first, last = max(0, -(low // step)), max(0, -(high // step))
+    if first + last < n:
+        return first, n - last, low + first * step, high + last * step
+    whole = (n - 1) * step + 1 if n else 0                 # no element stays, or only gaps do
+    return 0, 0, max(0, whole + low + high), 0
+
+
+def sliced(ctx: RuleContext, x: Any, type: TensorType, starts: Ints, limits: Ints) -> Any:
+    """The elements of x from `starts` up to `limits`, of `type`."""
+    return ctx.create("stablehlo.slice", [x], [type], start_indices=ctx.int_array(starts),
+                      limit_indices=ctx.int_array(limits),
+                      strides=ctx.int_array((1,) * type.ndim))
+
+
+def padded(ctx: RuleContext, x: Any, value: Any, type: TensorType,
+           padding: Sequence[tuple[int, int]], interior: Ints) -> Any:
+    """x with padding of no negative amounts, of `type`; x itself where nothing is added."""
+    if not any(interior) and not any([low or high for low, high in padding]):
+        return x
+    return ctx.create("stablehlo.pad", [x, value], [type],
+                      edge_padding_low=ctx.int_array([low for low, _ in padding]),
+                      edge_padding_high=ctx.int_array([high for _, high in padding]),
+                      interior_padding=ctx.int_array(interior))
