@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
+import numpy as np
 
 from lowering.context import RuleContext, rule, table
 from lowering.rules.compare import compare
@@ -78,6 +79,25 @@ def _log1p(ctx: RuleContext, op: Op, x: Any) -> Any:
     return writer.mlir(where(inside, ops.log(u) + (t - (u - 1.0)) / u, writer.term(type, plain)))
 
 
+@rule(ops.log2)
+def _log2(ctx: RuleContext, op: Op, x: Any) -> Any:
+    """log(x) / log(2), with the factor in twice the precision."""
+    type = op.results[0].type
+    writer = Writer(ctx)
+    t = writer.term(type, x)
+    if not type.dtype.is_complex:
+        made = _over_log_of_2(ops.log(t.to(dtypes.f32) if type.dtype.bits < 32 else t))
+        return writer.mlir(made.to(type.dtype))
+    made = ops.log(t)
+    return writer.mlir(ops.complex(_over_log_of_2(ops.real(made)), _over_log_of_2(ops.imag(made))))
+
+
+def _over_log_of_2(x: Term) -> Term:
+    factor = 1 / math.log(2)
+    high = float(np.asarray(factor, x.dtype.numpy))
+    return where(ops.is_finite(x), x * high + x * (factor - high), x)
+
+
 def _hyperbolic(definition: OpDef, formula: Callable[[Term], Term]) -> None:
     """Of e^(x / 2), which is exact where x is and no sooner infinite than the result: XLA's take
     e^(x - log 2), whose argument is rounded, and are off by 24 ulp in f32, by 500 in f64."""
@@ -144,6 +164,16 @@ def _square(ctx: RuleContext, op: Op, x: Any) -> Any:
     if type.dtype.is_complex:
         return ctx.create("chlo.square", [x], [type])
     return ctx.create("stablehlo.multiply", [x, x], [type])
+
+
+@rule(ops.one_minus_square)
+def _one_minus_square(ctx: RuleContext, op: Op, x: Any) -> Any:
+    """As a product, whose factors are exact near 1 and -1, where the difference cancels."""
+    type = op.results[0].type
+    one = ctx.constant(1, type)
+    factors = [ctx.create(name, [one, x], [type])
+               for name in ("stablehlo.add", "stablehlo.subtract")]
+    return ctx.create("stablehlo.multiply", factors, [type])
 
 
 @rule(ops.integer_pow)

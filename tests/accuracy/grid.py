@@ -46,6 +46,7 @@ GRID: dict[str, tuple[np.ndarray, ...]] = {
     "entr": (POSITIVE,),
     "erf": (WIDE,),
     "erfc": (line(-5, 9),),
+    "erfcinv": (decades(-30, 0.3),),
     "erfcx": (line(-4, 40),),
     "erfinv": (line(-0.9999, 0.9999),),
     "exp1": (decades(-3, 1.9),),

@@ -44,6 +44,11 @@ def _erfinv(y: Any) -> Any:
                     float(scipy.special.erfinv(float(y))), y)
 
 
+def _erfcinv(y: Any) -> Any:
+    return _inverse(mp.erfc, lambda x: -2 / mp.sqrt(mp.pi) * mp.exp(-x * x),
+                    float(scipy.special.erfcinv(float(y))), y)
+
+
 def _owens_t(h: Any, a: Any) -> Any:
     ends = mp.linspace(0, a, 2 + int(2 * abs(a)))
     return mp.quad(lambda t: mp.exp(-h * h * (1 + t * t) / 2) / (1 + t * t), ends) / (2 * mp.pi)
@@ -82,6 +87,7 @@ RIGHT: dict[str, Callable[..., Any]] = {
     "erf": mp.erf,
     "erfc": mp.erfc,
     "erfcx": lambda x: mp.exp(x * x) * mp.erfc(x),
+    "erfcinv": _erfcinv,
     "erfinv": _erfinv,
     "exp1": mp.e1,
     "expi": mp.ei,

@@ -110,11 +110,11 @@ UNARY = {
     "nn": "celu elu gelu hard_sigmoid hard_silu hard_tanh leaky_relu log1mexp log_sigmoid mish "
           "identity relu relu6 selu sigmoid silu soft_sign softplus sparse_plus sparse_sigmoid "
           "squareplus tanh",
-    "special": "dawsn digamma entr erf erfc erfcx erfinv exp1 expi expit factorial gamma gammaln "
-               "gammasgn i0 i0e i1 i1e log_ndtr loggamma logit ndtr ndtri spence",
+    "special": "dawsn digamma entr erf erfc erfcinv erfcx erfinv exp1 expi expit factorial gamma "
+               "gammaln gammasgn i0 i0e i1 i1e log_ndtr loggamma logit ndtr ndtri spence",
     "lax": "abs acos acosh asin asinh atan atanh bessel_i0e bessel_i1e cbrt ceil cos cosh digamma "
-           "erf erf_inv erfc exp exp2 expm1 floor lgamma log log1p logistic neg reciprocal round "
-           "rsqrt sign sin sinh sqrt square tan tanh",
+           "erf erf_inv erfc exp exp2 expm1 floor lgamma log log1p log2 logistic neg "
+           "one_minus_square reciprocal round rsqrt sign sin sinh sqrt square tan tanh",
 }
 BINARY = {
     "numpy": "add arctan2 copysign divide divmod float_power floor_divide fmax fmin fmod "
@@ -250,6 +250,9 @@ def all_rows() -> list[Row]:
     add("lax.reduce_min", lambda x: lax.reduce_min(x, (0,)), VECTORS)
     add("lax.reduce_prod", lambda x: lax.reduce_prod(x, (0,)), VECTORS)
     add("lax.reduce_sum", lambda x: lax.reduce_sum(x, (0,)), VECTORS)
+    add("lax.polynomial", lambda p, x: lax.polynomial(x, list(p)), (VECTORS[0], VECTORS[0][:, 1]))
+    add("numpy.minmax", lambda x: jnp.minmax(x), VECTORS, ties=True)
+    add("numpy.top_k", lambda x: jnp.top_k(x, 2, mode="smallest")[0], VECTORS, ties=True)
     add("lax.top_k", lambda x: lax.top_k(x, 2)[0], VECTORS, ties=True)
     add("lax.reduce_window", lambda x: lax.reduce_window(
         x, -np.inf, lax.max, (2,), (1,), "SAME"), VECTORS)

@@ -162,7 +162,7 @@ def _reduce_window(x: Any, init: Any, f: Any, window: Any, strides: Any, padding
     return f(views.reshape(*views.shape[:x.ndim], -1), axis=-1).astype(x.dtype)
 
 
-def _top_k(x: Any, k: int) -> Any:
+def _top_k(x: Any, k: int, is_stable: bool = True) -> Any:
     order = np.argsort(-x.astype(np.float64), axis=-1, kind="stable")[..., :k]
     return np.take_along_axis(x, order, -1), order.astype(np.int32)
 
@@ -186,10 +186,11 @@ ELEMENTWISE = [
     *likes({"cos": np.cos, "sin": np.sin, "tan": np.tan, "tanh": np.tanh, "atan": np.arctan,
             "asinh": np.arcsinh}, UNARY, INEXACT),
     *likes({"square": np.square}, UNARY, NUMBERS),
+    *likes({"one_minus_square": lambda x: (1 + x) * (1 - x)}, UNARY, NUMBERS),
     *likes({"cbrt": np.cbrt}, UNARY, REAL),
     *likes({"cosh": np.cosh, "sinh": np.sinh, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1,
             "logistic": lambda x: 1 / (1 + np.exp(-x))}, UNARY, INEXACT, "usual"),
-    *likes({"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt,
+    *likes({"log": np.log, "log1p": np.log1p, "log2": np.log2, "sqrt": np.sqrt,
             "rsqrt": lambda x: 1 / np.sqrt(x)}, UNARY, INEXACT, "positive"),
     *likes({"reciprocal": lambda x: 1 / x}, UNARY, INEXACT, "nonzero"),
     *likes({"asin": np.arcsin, "acos": np.arccos, "atanh": np.arctanh}, UNARY, INEXACT, "unit"),
@@ -284,8 +285,14 @@ SHAPES = [
         reference=lambda x, dimension=-1: np.sort(x, dimension)),
     row("sort_key_val", "f(a[6], b[6])", domains=("apart", "any"),
         reference=lambda x, y: (np.sort(x), np.take_along_axis(y, np.argsort(x), -1))),
-    row("top_k", "f(a[7], 3)", "f(a[3, 4], 2)", domains=("apart",), reference=_top_k,
+    row("top_k", "f(a[7], 3)", "f(a[3, 4], 2)", "f(a[7], 3, is_stable=False)",
+        domains=("apart",), reference=_top_k,
         dtypes=ORDERED[1:], result=lambda dtype: f"{dtype} int32"),
+    row("polynomial", "f(a[5], (b[()], b[5], c[()]))", "f(a[2, 1], (b[1, 3], c[2, 3]))",
+        "f(a[3], (b[()],))", "f(a[0], (b[()], c[()]))", "f(a[3], (b[3],) * 10)",
+        "f(a[3], (b[3], c[3]), unroll=0)", domains=("any", "any", "any"), dtypes=NUMBERS,
+        scale="terms", reference=lambda x, cs, unroll=8: sum(
+            (c * x ** x.dtype.type(k) for k, c in enumerate(cs)), 0 * x)),
     *likes({"approx_max_k": _top_k, "approx_min_k": lambda x, k: (
         np.sort(x)[..., :k], np.argsort(x)[..., :k].astype(np.int32))}, ("f(a[7], 3)",),
         ("float32", "bfloat16"), "apart"),

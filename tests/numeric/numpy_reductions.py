@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .row import Row, default_float
 
 MATRIX = ("f(a[3, 4])", "f(a[3, 4], axis=0)", "f(a[2, 3, 4], axis=-1, keepdims=True)",
@@ -36,6 +38,10 @@ ROWS = [
     *rows("var std nanvar nanstd", SHAPES + MASKED + ("f(a[3, 4], axis=1, ddof=1)",), "usual",
           scale="largest"),
     *rows("max min amax amin nanmax nanmin", SHAPES + INITIAL[:1] + INITIAL[2:], "apart"),
+    *rows("minmax", (*SHAPES, "f(a[3, 4], axis=1, initial=(b[()], c[()]))"), "apart",
+          reference=lambda x, axis=None, keepdims=False, initial=(None, None): tuple(
+              f(x, axis=axis, keepdims=keepdims, **({} if i is None else {"initial": i}))
+              for f, i in zip((np.min, np.max), initial))),
     *rows("any all count_nonzero", SHAPES[:-1] + EMPTY, "ties"),
     *rows("ptp", SHAPES, "apart"),
     *rows("argmax argmin nanargmax nanargmin", ("f(a[7])", "f(a[3, 4])", "f(a[3, 4], axis=0)",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .numpy_moving import row, rows
@@ -16,6 +18,12 @@ def counted(dtype: str) -> str:
     return "int64 float64" if dtype == "float64" else "int32 float32"
 
 
+def _top_k(x: Any, k: int, axis: int = -1, mode: str = "largest", sorted: bool = True) -> Any:
+    order = np.argsort(x, axis=axis, kind="stable")
+    order = np.take(order if mode == "smallest" else np.flip(order, axis), range(k), axis)
+    return np.take_along_axis(x, order, axis), order.astype(np.int32)
+
+
 ROWS = [
     row("sort", "f(a[7])", "f(a[3, 4])", "f(a[3, 4], axis=0)", "f(a[3, 4], axis=None)", "f(a[0])",
         "f(a[2, 3, 2], axis=1)", "f(e[9])",
@@ -27,6 +35,12 @@ ROWS = [
     row("sort_complex", "f(a[7])", "f(a[3, 4])"),
     row("lexsort", "f((a[6], b[6]))", "f((a[3, 4], b[3, 4]), axis=0)", "f((i[6], a[6]))",
         domains=("ties", "apart")),
+    row("lexsort", "f((a[6], b[6], a[6]), batch_size=1)", "f((a[3, 4], b[3, 4], a[3, 4]), "
+        "batch_size=2)", domains=("ties", "ties"), reference=lambda keys, batch_size: np.lexsort(
+            keys)),
+    row("top_k", "f(a[7], 3)", "f(a[3, 4], 2, mode='smallest')", "f(a[3, 4], 3, axis=0)",
+        "f(a[7], 7, mode='smallest', sorted=False)", "f(a[3, 4], 0)", domains=("apart",),
+        dtypes=ORDERED[1:], result=lambda dtype: f"{dtype} int32", reference=_top_k),
     row("partition", "f(a[7], 3)[3]", "np.sort(f(a[7], 3)[:3])", "np.sort(f(a[7], 3)[4:])",
         "f(a[3, 4], 1, axis=0)[1]", domains=("apart",), refused=NO_ORDER),
     row("argpartition", "np.take_along_axis(a[7], f(a[7], 3), -1)[3:4]",

@@ -164,7 +164,7 @@ SPECIAL = [
     *special("gammaln loggamma digamma", UNARY, "positive", floor=2.0, ulps=16.0),
     *special("gammasgn", UNARY, "any"),
     *special("exp1 expi spence entr", UNARY, "positive"),
-    *special("erfinv", UNARY, "unit"), *special("logit ndtri", UNARY, "share"),
+    *special("erfinv", UNARY, "unit"), *special("erfcinv logit ndtri", UNARY, "share"),
     *special("wofz", UNARY, "usual", dtypes=("complex64", "complex128"), grad=False),
     *special("loggamma", UNARY, "usual", dtypes=("complex64", "complex128"), grad=False),
     *special("betaln", BINARY, "positive", "positive", floor=2.0,

@@ -49,6 +49,7 @@ ARITHMETIC = [
                 bad=[Bad([("u8", (3,))], "signed integer")]),
     elementwise("sign", (0.5, 9), dtypes=NUMERIC, edges=EDGES, bad=NOT_NUMBER),
     elementwise("square", (-9, 9), dtypes=NUMERIC, edges=EDGES, bad=NOT_NUMBER),
+    elementwise("one_minus_square", (-9, 9), dtypes=NUMERIC, edges=EDGES, bad=NOT_NUMBER),
     elementwise("pow", (0.5, 3), (-2, 3), dtypes=INEXACT, bad=[UNEQUAL],
                 edges=[[0.0, 2.0, -2.0, 0.0, -2.0, INF], [0.0, 0.0, 2.0, 3.0, -1.0, -1.0]]),
 ]
@@ -76,6 +77,7 @@ EXPONENTIAL = [
     _inexact("expm1", -3, 3),
     _inexact("log", 0.5, 9),
     _inexact("log1p", -0.5, 9),
+    _inexact("log2", 0.5, 9),
     _inexact("logistic", -4, 4),
 ]
 

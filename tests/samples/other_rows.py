@@ -6,7 +6,8 @@ from .numpy_rows import Rows, rows
 
 LAX: Rows = {
     **rows("lax", "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh digamma erf erf_inv "
-           "erfc exp exp2 expm1 floor is_finite lgamma log log1p logistic neg reciprocal round "
+           "erfc exp exp2 expm1 floor is_finite lgamma log log1p log2 logistic neg "
+           "one_minus_square reciprocal round "
            "rsqrt sign sin sinh sqrt square tan tanh bessel_i0e bessel_i1e stop_gradient "
            "optimization_barrier zeros_like_array stage dtype", "m"),
     **rows("lax", "add atan2 complex div eq ge gt igamma igammac igamma_grad_a le lt max min mul "
@@ -17,6 +18,7 @@ LAX: Rows = {
     **rows("lax", "conj imag real", "c"),
     **rows("lax", "cumlogsumexp cummax cummin cumprod cumsum", "m"),
     "acosh": "lax.acosh(1.0 + m)", "betainc": "lax.betainc(m, n, m)",
+    "polynomial": ("lax.polynomial(m, (n, 1.0))", "lax.polynomial(q, (1.0, 2.0, 0.5))"),
     "polygamma": "lax.polygamma(1.0 + m, n)", "zeta": "lax.zeta(1.5 + m, n)",
     "clamp": ("lax.clamp(0.2, m, 0.6)", "lax.clamp(q, m, 0.6)"),
     "integer_pow": ("lax.integer_pow(m, 3)", "lax.integer_pow(m, -2)"),
@@ -247,9 +249,9 @@ RANDOM: Rows = {
 }
 
 SPECIAL: Rows = {
-    **rows("special", "dawsn digamma entr erf erfc erfcx erfinv exp1 expi expit factorial fresnel "
-           "gamma gammaln gammasgn i0 i0e i1 i1e log_ndtr log_softmax loggamma logit logsumexp "
-           "ndtr ndtri sici softmax spence wofz", "m"),
+    **rows("special", "dawsn digamma entr erf erfc erfcinv erfcx erfinv exp1 expi expit factorial "
+           "fresnel gamma gammaln gammasgn i0 i0e i1 i1e log_ndtr log_softmax loggamma logit "
+           "logsumexp ndtr ndtri sici softmax spence wofz", "m"),
     **rows("special", "beta betaln boxcox boxcox1p comb gammainc gammaincc kl_div owens_t poch "
            "rel_entr xlog1py xlogy", "m, n"),
     "bernoulli": "special.bernoulli(4)", "bessel_jn": "special.bessel_jn(m, v=2, n_iter=8)",

@@ -25,10 +25,10 @@ _FAMILIES = {
     "elementwise":
         "AccuracyMode RoundingMethod Tolerance abs acos acosh add asin asinh atan atan2 atanh "
         "bitwise_and bitwise_not bitwise_or bitwise_xor cbrt ceil clamp clz complex conj cos cosh "
-        "div eq exp exp2 expm1 floor ge gt imag integer_pow is_finite le log log1p logistic lt max "
-        "min mul mulhi ne neg nextafter population_count pow real reciprocal rem round rsqrt "
-        "select select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt "
-        "square sub tan tanh",
+        "div eq exp exp2 expm1 floor ge gt imag integer_pow is_finite le log log1p log2 logistic "
+        "lt max min mul mulhi ne neg nextafter one_minus_square population_count pow real "
+        "reciprocal rem round rsqrt select select_n shift_left shift_right_arithmetic "
+        "shift_right_logical sign sin sinh sqrt square sub tan tanh",
     "fourier": "FftType fft",
     "exchange": "precv psend ragged_all_to_all",
     "gathering":
@@ -36,6 +36,7 @@ _FAMILIES = {
         "scatter_add scatter_max scatter_min scatter_mul scatter_sub",
     "generator": "RandomAlgorithm rng_bit_generator rng_uniform",
     "implicit": "custom_linear_solve custom_root",
+    "polynomials": "polynomial",
     "indexing":
         "dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_update_index_in_dim "
         "dynamic_update_slice dynamic_update_slice_in_dim",
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from .generator import *
     from .implicit import *
     from .indexing import *
+    from .polynomials import *
     from .precision import *
     from .ragged import *
     from .reductions import *

@@ -211,6 +211,10 @@ neg = _unary("neg", ops.neg, "-x, for numbers.", "[1., -2.] -> [-1.,  2.]")
 sign = _unary("sign", ops.sign, "-1, 0 or 1; x/|x| for complex numbers; NaN for NaN.",
               "[3., 0., -2.] -> [ 1.,  0., -1.]")
 square = _unary("square", ops.square, "x * x, for numbers.", "[3., -2.] -> [9., 4.]")
+one_minus_square = _unary(
+    "one_minus_square", ops.one_minus_square,
+    "1 - x * x, for numbers: exact near 1 and -1, and with the derivative -2x, exact near 0.",
+    "[3., 0.5] -> [-8.  ,  0.75]")
 
 
 @eager
@@ -314,6 +318,7 @@ exp2 = _accurate("exp2", ops.exp2, "2 to the power x.", "[1., 3.] -> [2., 8.]")
 expm1 = _accurate("expm1", ops.expm1, "exp(x) - 1, exact near 0.", "[0., 1.] -> [0.   , 1.718]")
 log = _accurate("log", ops.log, "Natural logarithm.", "[1., 10.] -> [0.   , 2.303]")
 log1p = _accurate("log1p", ops.log1p, "log(1 + x), exact near 0.", "[0., 1.] -> [0.   , 0.693]")
+log2 = _accurate("log2", ops.log2, "Logarithm to base 2.", "[1., 8.] -> [0., 3.]")
 logistic = _accurate("logistic", ops.logistic, "1 / (1 + exp(-x)).", "[0., 2.] -> [0.5  , 0.881]")
 sin = _accurate("sin", ops.sin, "Sine.", "[0., 1.] -> [0.   , 0.841]")
 cos = _accurate("cos", ops.cos, "Cosine.", "[0., 1.] -> [1.  , 0.54]")
@@ -537,9 +542,9 @@ __all__ = [
     "AccuracyMode", "RoundingMethod", "Tolerance", "abs", "acos", "acosh", "add", "asin", "asinh",
     "atan", "atan2", "atanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt",
     "ceil", "clamp", "clz", "complex", "conj", "cos", "cosh", "div", "eq", "exp", "exp2", "expm1",
-    "floor", "ge", "gt", "imag", "integer_pow", "is_finite", "le", "log", "log1p", "logistic", "lt",
-    "max", "min", "mul", "mulhi", "ne", "neg", "nextafter", "population_count", "pow", "real",
-    "reciprocal", "rem", "round", "rsqrt", "select", "select_n", "shift_left",
-    "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square", "sub",
-    "tan", "tanh",
+    "floor", "ge", "gt", "imag", "integer_pow", "is_finite", "le", "log", "log1p", "log2",
+    "logistic", "lt", "max", "min", "mul", "mulhi", "ne", "neg", "nextafter", "one_minus_square",
+    "population_count", "pow", "real", "reciprocal", "rem", "round", "rsqrt", "select", "select_n",
+    "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt",
+    "square", "sub", "tan", "tanh",
 ]  # fmt: skip

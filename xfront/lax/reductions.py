@@ -448,17 +448,23 @@ def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1,
     return made[0], made[1]
 
 
-@eager(static=("k", "axis"))
-def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
+@eager(static=("k", "axis", "is_stable"))
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True) -> list[Array]:
     """The k greatest along an axis, greatest first, and their indices (i32).
 
-    Raises: ValueError where the axis has fewer than k elements, and for complex arrays.
+    Args:
+      is_stable: whether equal elements keep their order. They keep it anyway: False is a
+        permission that is not used.
+    Raises: ValueError where the axis has fewer than k elements, and for complex arrays; TypeError
+      where `is_stable` is no bool.
 
     >>> lax.top_k(jnp.array([1., 3., 2.]), 2)
     [Array([3., 2.], dtype=float32), Array([1, 2], dtype=int32)]
     """
     x = tracer("top_k", operand)
     count, a = static_int("k", k), axis_in("top_k", axis, x.ndim)
+    if not isinstance(is_stable, bool):
+        raise TypeError(f"top_k: is_stable must be a bool, got {is_stable!r}")
     if count < 0:
         raise ValueError(f"top_k: k must not be negative, got {count}")
     if count > x.shape[a]:

@@ -15,7 +15,7 @@ from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import by_name, eager
 from ..docstrings import with_example
 from ..tracing.trace import emit
-from .elementwise import binary_of, floating
+from .elementwise import Accuracy, binary_of, check_accuracy, floating
 from .strict import alike
 
 
@@ -30,7 +30,19 @@ def _float(name: str, definition: Any, doc: str, shows: str) -> Callable[[ArrayL
 
 erf = _float("erf", ops.erf, "Error function: 2/sqrt(pi) times the integral of exp(-t^2) to x.",
              "[0., 1.] -> [0.   , 0.843]")
-erfc = _float("erfc", ops.erfc, "1 - erf(x), exact for large x.", "[0., 1.] -> [1.   , 0.157]")
+
+
+@eager(static=("accuracy",))
+def erfc(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
+    """1 - erf(x), exact for large x.
+
+    >>> lax.erfc(jnp.array([0., 1.]))
+    Array([1.   , 0.157], dtype=float32)
+    """
+    check_accuracy("erfc", accuracy)
+    return emit(ops.erfc, floating("erfc", x))
+
+
 erf_inv = _float("erf_inv", ops.erf_inv, "The inverse of erf on (-1, 1).",
                  "[0., 0.5] -> [0.   , 0.477]")
 lgamma = _float("lgamma", ops.lgamma, "log |gamma(x)|.", "[1., 4.] -> [0.   , 1.792]")

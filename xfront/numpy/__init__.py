@@ -50,7 +50,7 @@ _FAMILIES = {
         "ogrid tri",
     "reductions":
         "all amax amin any argmax argmin count_nonzero max min nanargmax nanargmin nanmax nanmin "
-        "nanprod nansum prod ptp sum",
+        "minmax nanprod nansum prod ptp sum",
     "repeating": "repeat roll",
     "rounding": "around ceil fix floor modf rint round trunc",
     "running": "cumprod cumsum cumulative_prod cumulative_sum nancumprod nancumsum",
@@ -62,7 +62,8 @@ _FAMILIES = {
     "sets":
         "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
         "unique_inverse unique_values",
-    "sorting": "argpartition argsort digitize lexsort partition searchsorted sort sort_complex",
+    "sorting": "argpartition argsort digitize lexsort partition searchsorted sort sort_complex "
+        "top_k",
     "statistics":
         "average corrcoef cov mean median nanmean nanmedian nanpercentile nanquantile nanstd "
         "nanvar percentile quantile std var",

@@ -13,7 +13,8 @@ from typing import Any, Literal, overload
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike
+from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike, ShardingLike
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     broadcast_shapes,
@@ -237,9 +238,9 @@ def standardize(x: ArrayLike, axis: AxisLike = -1, mean: ArrayLike | None = None
 _mean = mean
 
 
-@eager(static=("num_classes", "dtype", "axis"))
-def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, axis: int = -1
-            ) -> Array:
+@eager(static=("num_classes", "dtype", "axis", "out_sharding"))
+def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, axis: int = -1,
+            out_sharding: ShardingLike = None) -> Array:
     """1 at each class in x along a new axis, 0 elsewhere.
 
     Args:
@@ -253,6 +254,7 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
     Array([[1., 0., 0.],
            [0., 0., 1.]], dtype=float32)
     """
+    at_home("one_hot", out_sharding)
     x = operand("one_hot", x)
     n, at = static_int("num_classes", num_classes), axis_in("one_hot", axis, x.ndim + 1)
     if n < 0:

@@ -278,6 +278,30 @@ amax, amin = max, min
 
 
 @eager(static=("axis", "out", "keepdims"))
+def minmax(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False,
+           initial: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+           where: ArrayLike | None = None) -> tuple[Array, Array]:
+    """The least and the greatest element over `axis`; arguments and errors as in `max`.
+
+    Args:
+      initial: an upper bound of the least and a lower bound of the greatest, as a pair, or one
+        number for both.
+    Raises: ValueError for a tuple of other than two numbers.
+    Source: `numpy.minmax`.
+
+    >>> jnp.minmax(jnp.array([[1., 3.], [2., 0.]]), axis=1)
+    (Array([1., 0.], dtype=float32), Array([3., 2.], dtype=float32))
+    """
+    if isinstance(initial, tuple) and len(initial) != 2:
+        raise ValueError("minmax: initial must be one number, or two: the greatest that the least "
+                         f"can be and the least that the greatest can be; got {len(initial)}")
+    low, high = initial if isinstance(initial, tuple) else (initial, initial)
+    return (_extreme("minmax", ops.reduce_min, minimum, greatest, a, axis, out, keepdims, low,
+                     where),
+            _extreme("minmax", ops.reduce_max, maximum, least, a, axis, out, keepdims, high, where))
+
+
+@eager(static=("axis", "out", "keepdims"))
 def ptp(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False) -> Array:
     """The greatest minus the least element over `axis`. Source: `numpy.ptp`.
 
@@ -446,4 +470,5 @@ def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims:
 
 
 __all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "min",
-           "nanargmax", "nanargmin", "nanmax", "nanmin", "nanprod", "nansum", "prod", "ptp", "sum"]
+           "minmax", "nanargmax", "nanargmin", "nanmax", "nanmin", "nanprod", "nansum", "prod",
+           "ptp", "sum"]

@@ -18,6 +18,7 @@ from ..arrays.operands import (
     broadcast_to,
     convert,
     default_int,
+    index_of,
     inexact_dtype,
     normalize_axis,
     operand,
@@ -29,7 +30,7 @@ from ..tracing.tracer import Tracer, as_tracer
 from .complexes import imag, real
 from .manipulation import cut as cut_axis
 from .manipulation import flip, joined, unstack
-from .positions import take
+from .positions import take, take_along_axis
 from .ufuncs import like, select, shaped
 
 # --- sort ---------------------------------------------------------------------------------
@@ -106,13 +107,15 @@ def argsort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: No
     return convert(made, wanted)
 
 
-@eager(static=("axis",))
-def lexsort(keys: Array | Sequence[ArrayLike], axis: int = -1) -> Array:
+@eager(static=("axis", "batch_size"))
+def lexsort(keys: Array | Sequence[ArrayLike], axis: int = -1, *, batch_size: int = 16) -> Array:
     """The positions that sort by several keys, of which the last is the primary one.
 
     Args:
       keys: a sequence of arrays of the same shape, or an array whose rows are keys.
-    Raises: TypeError for no keys; ValueError for different shapes.
+      batch_size: how many keys of one dtype are compared in one sort; the least significant ones
+        are sorted by first. Programs with more keys in a sort take longer to compile.
+    Raises: TypeError for no keys; ValueError for different shapes and for a `batch_size` below 1.
     Source: `numpy.lexsort`.
 
     >>> jnp.lexsort((jnp.array([3, 1, 2]), jnp.array([0, 1, 0])))
@@ -128,8 +131,54 @@ def lexsort(keys: Array | Sequence[ArrayLike], axis: int = -1) -> Array:
     if not xs[0].ndim:
         return xs[0].home.literal(np.zeros((), default_int().numpy), ())
     at = normalize_axis("lexsort", axis, xs[0].ndim)
-    made = emit(ops.sort, *xs[::-1], places(xs[0], at), dimension=at, n_keys=len(xs), stable=True)
-    return convert(made[-1], default_int())
+    most = index_of(batch_size, "lexsort: batch_size")
+    if most < 1:
+        raise ValueError(f"lexsort: batch_size must be positive, got {most}")
+    if any(x.value.type.dtype is not xs[0].value.type.dtype for x in xs):
+        most = len(xs)
+    order = places(xs[0], at)
+    for first in range(0, len(xs), most):
+        batch = xs[first:first + most][::-1]
+        if first:
+            batch = [take_along_axis(x, order, at) for x in batch]
+        *_, order = emit(ops.sort, *batch, order, dimension=at, n_keys=len(batch), stable=True)
+    return convert(order, default_int())
+
+
+@eager(static=("k", "axis", "mode", "sorted"))
+def top_k(a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
+          ) -> tuple[Array, Array]:
+    """The k greatest or least elements along an axis, and their positions.
+
+    Args:
+      a: array of an ordered dtype. NaN counts as greatest, -0 as less than 0.
+      k: a number from 0 to the size of the axis.
+      mode: "largest" or "smallest".
+      sorted: whether the first in order come first. They do anyway: False is a permission that is
+        not used.
+    Returns: a pair of arrays of a's shape, with k elements along the axis: values of a's dtype, and
+      positions (i32), of equal elements the first ones first.
+    Raises: ValueError for another mode, for k and axes out of range and for complex arrays;
+      TypeError where `k` is not known while tracing or `sorted` is no bool.
+    Source: `numpy.top_k`.
+
+    >>> jnp.top_k(jnp.array([3, 1, 2]), 2, mode="smallest")
+    (Array([1, 2], dtype=int32), Array([1, 2], dtype=int32))
+    """
+    from ..lax.reductions import top_k as greatest  # late: loaded on first use
+
+    if mode not in ("largest", "smallest"):
+        raise ValueError(f"top_k: mode must be 'largest' or 'smallest', got {mode!r}")
+    if not isinstance(sorted, bool):
+        raise TypeError(f"top_k: sorted must be a bool, got {sorted!r}")
+    x = operand("top_k", a)
+    if mode == "largest":
+        values, at = greatest(x, k, axis=axis)
+        return values, at
+    dtype = x.value.type.dtype
+    turned = ops.neg if dtype.is_float else ops.not_
+    values, at = greatest(x if dtype.is_complex else emit(turned, x), k, axis=axis)
+    return emit(turned, values), at
 
 
 @eager
@@ -346,4 +395,4 @@ def digitize(x: ArrayLike, bins: ArrayLike | Sequence[ArrayLike], right: bool = 
 
 
 __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort",
-           "sort_complex"]
+           "sort_complex", "top_k"]

@@ -53,12 +53,28 @@ log1p = _function("log1p", ops.log1p, INEXACT, "log(1 + x), accurate near 0.",
                   "[0., 1.] -> [0.   , 0.693]")
 
 
-def _log_base(name: str, x: Any, base: float) -> Tracer:
-    (x,) = promote_inexact(name, x)
+@unary()
+def log2(x: ArrayLike) -> Array:
+    """Logarithm to base 2. Source: `numpy.log2`.
+
+    >>> jnp.log2(jnp.array([1., 8.]))
+    Array([0., 3.], dtype=float32)
+    """
+    return strong(emit(ops.log2, *promote_inexact("log2", x)))
+
+
+@unary()
+def log10(x: ArrayLike) -> Array:
+    """Logarithm to base 10. Source: `numpy.log10`.
+
+    >>> jnp.log10(jnp.array([1., 100.]))
+    Array([0., 2.], dtype=float32)
+    """
+    (x,) = promote_inexact("log10", x)
     made = emit(ops.log, x)
     if not made.value.type.dtype.is_complex:
-        return strong(_over_log(made, base))
-    return strong(emit(ops.complex, *[_over_log(emit(part, made), base)
+        return strong(_over_log(made, 10))
+    return strong(emit(ops.complex, *[_over_log(emit(part, made), 10)
                                       for part in (ops.real, ops.imag)]))
 
 
@@ -69,26 +85,6 @@ def _over_log(x: Tracer, base: float) -> Tracer:
     made = emit(ops.mul, x, like(x, high))
     rest = emit(ops.mul, x, like(x, factor - high))
     return select(emit(ops.is_finite, x), emit(ops.add, made, rest), made)
-
-
-@unary()
-def log2(x: ArrayLike) -> Array:
-    """Logarithm to base 2. Source: `numpy.log2`.
-
-    >>> jnp.log2(jnp.array([1., 8.]))
-    Array([0., 3.], dtype=float32)
-    """
-    return _log_base("log2", x, 2)
-
-
-@unary()
-def log10(x: ArrayLike) -> Array:
-    """Logarithm to base 10. Source: `numpy.log10`.
-
-    >>> jnp.log10(jnp.array([1., 100.]))
-    Array([0., 2.], dtype=float32)
-    """
-    return _log_base("log10", x, 10)
 
 
 def _logaddexp(name: str, x: Any, y: Any, base: float) -> Tracer:

@@ -148,6 +148,7 @@ _turning = tangent(_across)
 sign = _numeric("sign", operands=1, jvp=lambda b, op, tangents: (
     _turning(b, tangents[0], op) if op.operands[0].type.dtype.is_complex else None,))
 square = _numeric("square", slope(lambda x, y: 2 * x))
+one_minus_square = _numeric("one_minus_square", slope(lambda x, y: -2 * x))
 
 
 def _power_lhs(x: Term, y: Term, z: Term) -> Term:
@@ -202,6 +203,7 @@ expm1 = _inexact("expm1", lambda x, y: y + 1)
 log = elementwise("log", tangent(lambda t, x, y: t / x), allowed=is_inexact, wanted="inexact")
 log1p = elementwise("log1p", tangent(lambda t, x, y: t / (x + 1)), allowed=is_inexact,
                     wanted="inexact")
+log2 = _inexact("log2", lambda x, y: 1 / (x * math.log(2)))
 logistic = _inexact("logistic", lambda x, y: y * (1 - y))
 
 
@@ -431,21 +433,22 @@ PRODUCTS.update({mul: (0, 1), div: (0,)})
 
 mark({CHOOSES}, select, select_n)
 mark({TERMWISE}, add, sub, neg)
-mark({ELEMENTWISE, LIGHT, MERGED}, add, neg, sub, mul, div, rem, abs_, sign, square, pow_,
-     integer_pow, sqrt, rsqrt, cbrt, exp, exp2, expm1, log, log1p, logistic, floor, ceil, round_,
+mark({ELEMENTWISE, LIGHT, MERGED}, add, neg, sub, mul, div, rem, abs_, sign, square,
+     one_minus_square, pow_, integer_pow, sqrt, rsqrt, cbrt, exp, exp2, expm1, log, log1p, log2,
+     logistic, floor, ceil, round_,
      is_finite, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, asinh, acosh, atanh, real,
      imag, conj, complex_, max_, min_, select, select_n, clamp)
-mark({CHEAP}, add, neg, sub, mul, abs_, sign, square, floor, is_finite, real, imag, conj, complex_,
-     max_, min_, select, select_n, clamp)
+mark({CHEAP}, add, neg, sub, mul, abs_, sign, square, one_minus_square, floor, is_finite, real,
+     imag, conj, complex_, max_, min_, select, select_n, clamp)
 mark({EXACT}, add, neg, sub, mul, div, abs_, sign, square, sqrt, floor, ceil, is_finite, max_, min_,
      select)
 mark({EXACT_COMPLEX}, add, neg, sub, select)
-mark({EXPENSIVE}, div, rem, pow_, sqrt, rsqrt, cbrt, exp, exp2, expm1, log, log1p, logistic, sin,
-     cos, tan, atan2, tanh)
+mark({EXPENSIVE}, div, rem, pow_, sqrt, rsqrt, cbrt, exp, exp2, expm1, log, log1p, log2, logistic,
+     sin, cos, tan, atan2, tanh)
 does(4, div)
 does(6, exp)
 does(8, log, logistic)
-does(10, log1p, tanh)
+does(10, log1p, log2, tanh)
 does(20, cbrt, asin, acos, atan, sinh)
 does(30, sin, cos, atan2)
 does(40, tan)

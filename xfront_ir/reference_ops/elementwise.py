@@ -52,6 +52,10 @@ def _arctan2(y: Any, x: Any) -> Any:
     return np.arctan2(y, x)
 
 
+def _one_minus_square(x: Any) -> Any:
+    return (1 + x) * (1 - x)
+
+
 def _rsqrt(x: Any) -> Any:
     return 1 / np.sqrt(x)
 
@@ -67,9 +71,10 @@ def _complex(x: Any, y: Any) -> Any:
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _divide, "rem": _remainder,
     "neg": np.negative, "abs": np.abs, "sign": _sign, "square": np.square, "pow": np.power,
+    "one_minus_square": _one_minus_square,
     "sqrt": np.sqrt, "rsqrt": _rsqrt, "cbrt": np.cbrt,
     "exp": np.exp, "exp2": _exp2, "expm1": np.expm1, "log": np.log,
-    "log1p": np.log1p, "logistic": _logistic, "floor": np.floor, "ceil": np.ceil,
+    "log1p": np.log1p, "log2": np.log2, "logistic": _logistic, "floor": np.floor, "ceil": np.ceil,
     "is_finite": np.isfinite, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
     "acos": np.arccos, "atan": np.arctan, "atan2": _arctan2, "sinh": np.sinh, "cosh": np.cosh,
     "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,

@@ -25,7 +25,7 @@ _FAMILIES = {
     "integrals": "dawsn exp1 expi expn fresnel owens_t sici spence",
     "legendre": "lpmn lpmn_values",
     "shares": "log_softmax softmax",
-    "normal": "erf erfc erfinv expit log_ndtr logit ndtr ndtri",
+    "normal": "erf erfc erfcinv erfinv expit log_ndtr logit ndtr ndtri",
 }
 
 if TYPE_CHECKING:

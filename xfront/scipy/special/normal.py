@@ -132,10 +132,20 @@ def _quotient(x: Any, polynomials: tuple[tuple[float, ...], tuple[float, ...]]) 
 def _ndtri_body(p: Any) -> Any:
     q = p - 0.5
     tail = where(q > 0, 1 - p, p)
-    r = sqrt(-log(where(tail > 0, tail, 0.25)))
+    return _quantile(q, tail, -log(where(tail > 0, tail, 0.25)))
+
+
+def _quantile(q: Any, tail: Any, depth: Any) -> Any:
+    """The point below which a normal variable is with probability 1/2 + q.
+
+    Args:
+      tail: a number with the sign of the lesser of the two probabilities, NaN where q is.
+      depth: minus the logarithm of the lesser probability, any number where that is not positive.
+    """
+    r = sqrt(depth)
     outer = where(r > 5, _quotient(r - 5, _FAR), _quotient(r - 1.6, _NEAR))
     outer = where(tail > 0, outer, where(tail == 0, np.inf, np.nan))
-    wide = p.dtype.itemsize == 8
+    wide = q.dtype.itemsize == 8
     is_middle = abs(q) <= (0.425 if wide else 0.35)
     near = where(is_middle, q, 0)
     square = near * near
@@ -155,6 +165,50 @@ def ndtri_of(p: Any) -> Any:
     if dtype.bits < 32:
         return convert(ndtri_of(convert(p, dtypes.f32)), dtype)
     return as_tracer(_ndtri(p))
+
+
+@eager
+def erfcinv(y: ArrayLike) -> Array:
+    """Inverse of `erfc` on (0, 2); inf at 0, -inf at 2, NaN outside.
+
+    >>> special.erfcinv(jnp.array([0.5, 1., 1.5]))
+    Array([ 0.477,  0.   , -0.477], dtype=float32)
+    """
+    return strong(_erfcinv_of(real("erfcinv", y)))
+
+
+def _erfcinv_body(y: Any) -> Any:
+    """A quantile of the normal distribution over sqrt(2), and a Newton step of
+    x^2 - log(erfcx(x)) = -log(y) where y is small, which takes the rounding away. y / 2 would be
+    subnormal for the least y, so its logarithm is taken in parts."""
+    tail = where(y > 1, 2 - y, y)
+    depth = -log(where(tail > 0, tail, 0.5))
+    first = math.sqrt(0.5) * _quantile((1 - y) * 0.5, tail, depth + math.log(2))
+    size = where((tail > 0) & (tail < 0.25), abs(first), 1.0)
+    bits = 23 if y.dtype.itemsize == 8 else 10
+    high = emit(ops.reduce_precision, as_tracer(size), exponent_bits=8, mantissa_bits=bits)
+    scaled = erfcx_of_positive(size)
+    gap = ((depth - high * high) - (size - high) * (size + high)) + log(scaled)
+    step = gap * scaled * (0.5 * math.sqrt(math.pi))
+    step = where(y > 1, -step, step)
+    return where((tail > 0) & (tail < 0.25), first + step, first)
+
+
+def _slope_of_erfcinv(x: Any, y: Any) -> Any:
+    """-sqrt(pi) / 2 exp(x^2), where the exponential is erfcx(x) / erfc(x): x^2 is rounded."""
+    tail = where(y > 1, 2 - y, y)
+    rise = erfcx_of_positive(abs(x)) / where(tail > 0, tail, 1)
+    return -0.5 * math.sqrt(math.pi) * where(tail == 0, np.inf, rise)
+
+
+_erfcinv = with_slopes(_erfcinv_body, _slope_of_erfcinv)
+
+
+def _erfcinv_of(y: Any) -> Any:
+    dtype = y.value.type.dtype
+    if dtype.bits < 32:
+        return convert(_erfcinv_of(convert(y, dtypes.f32)), dtype)
+    return as_tracer(_erfcinv(y))
 
 
 def log_density_of(x: Any) -> Any:
@@ -213,4 +267,5 @@ def log_ndtr_of(x: Any) -> Any:
         return convert(log_ndtr_of(convert(x, dtypes.f32)), dtype)
     return as_tracer(_log_ndtr_with_slope(x))
 
-__all__ = ["erf", "erfc", "erfinv", "expit", "log_ndtr", "logit", "ndtr", "ndtri"]
+
+__all__ = ["erf", "erfc", "erfcinv", "erfinv", "expit", "log_ndtr", "logit", "ndtr", "ndtri"]
