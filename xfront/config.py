@@ -373,6 +373,10 @@ check_tracer_leaks = _option(
     "jax_check_tracer_leaks", False, "UnexpectedTracerError where a tracer outlives its trace.",
     key=True,
 )
+check_static_indices = _option(
+    "jax_check_static_indices", False, "IndexError where a number that Python knows is outside of "
+    "the axis that it indexes, in reads without a mode.", key=True
+)
 debug_key_reuse = _option(
     "jax_debug_key_reuse", False, "KeyReuseError where a typed key is consumed twice.", key=True
 )

@@ -24,8 +24,6 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "jax_allow_f16_reductions": (True, "give sums a wider dtype with `dtype=float32`"),
     "jax_auto_pcast": (True, NO_MESHES),
     "jax_backend_target": ("", "programs run in this process"),
-    "jax_check_static_indices": (False, "static indices are not compared with shapes where a mode "
-                                 "says what becomes of them; give the mode, or compare yourself"),
     "jax_compilation_cache_check_contents": (False, "call xfront.clear_caches() and compile under "
                                              "XFRONT_CACHE=0 to compare"),
     "jax_compilation_cache_expect_pgle": (False, "programs are not compiled from profiles"),

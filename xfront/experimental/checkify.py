@@ -24,6 +24,7 @@ from xfront_ir.core import Op, bodies_of
 from xfront_ir.passes.checks import Failure, has_rule, index_inside, no_nan, no_zero, with_checks
 from xfront_ir.traits import MOVES, REARRANGES
 
+from .. import numpy as jnp
 from ..arrays import binding
 from ..callbacks import known_now
 from ..dtypes import is_extended
@@ -240,8 +241,8 @@ def check_error(error: Error) -> None:
 
     Args:
       error: the Error that a function of `checkify` returned.
-    Raises: JaxRuntimeError where a check failed; TypeError where `error` is not an `Error`;
-      NotImplementedError in a traced program for the Error of a batch.
+    Raises: JaxRuntimeError where a check failed; TypeError where `error` is not an `Error`. In a
+      traced program, the first failed check of a batch counts.
 
     >>> error, _ = checkify.checkify(lambda x: checkify.check(x > 0, "not positive"))(-1.0)
     >>> checkify.check_error(error)
@@ -256,13 +257,22 @@ def check_error(error: Error) -> None:
         if said is not None:
             raise JaxRuntimeError(said)
         return
-    if error._number.shape:
-        raise NotImplementedError("check_error: an Error of a batch cannot be re-raised in a "
-                                  "traced function; return the error, and throw it outside")
+    error = _first_of(error)
     for number, (site, places) in enumerate(error._sites, 1):
         told = [error._told[i] for i in places]
         emit(ops.callback, error._number != number, *told, slot=slot_of(_Handed(site)),
              result_types=(), kind="debug", ordered=False, vmap_method=None)
+
+
+def _first_of(error: Error) -> Error:
+    """The error of the first example of a batch with a failed check."""
+    batch = np.shape(error._number)
+    if not batch:
+        return error
+    numbers = jnp.reshape(error._number, -1)
+    first = jnp.argmax(numbers != 0)
+    told = [jnp.reshape(x, (-1, *np.shape(x)[len(batch):]))[first] for x in error._told]
+    return Error(numbers[first], told, error._sites)
 
 
 class _Handed:

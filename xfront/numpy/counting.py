@@ -25,6 +25,7 @@ from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import divide
 from .indexed_updates import AtIndex
+from .indexing import LEFT_OUT
 from .manipulation import cut
 from .positions import known_values, take
 from .ranges import linspace
@@ -49,7 +50,7 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
             raise ValueError(f"bincount: weights must have the shape of x, {x.shape}, got "
                              f"{w.shape}")
     zeros = x.home.literal(np.zeros((), w.dtype), (length,))
-    return AtIndex(zeros, x).add(w, mode="drop")
+    return AtIndex(zeros, x).add(w, mode=LEFT_OUT)
 
 
 @tellable("bincount")

@@ -29,7 +29,7 @@ from ..arrays.templates import Templates
 from ..tracebacks import front_door, warn
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer, as_tracer
-from .indexing import WRITE_MODES, Pattern, Plan, _with_new_axes, parse, read
+from .indexing import READ_MODES, WRITE_MODES, Pattern, Plan, _with_new_axes, parse, read
 from .masks import masked, traced_mask
 from .ufuncs import like, scalar, select
 
@@ -50,7 +50,7 @@ def write(x: Any, index: Any, y: Any, how: str, mode: str | None, indices_are_so
           unique_indices: bool, wrap: bool) -> Any:
     """`x` with `y` set, added, ... at an index."""
     if mode not in WRITE_MODES:
-        raise ValueError(f"the mode of an update must be one of {[m for m in WRITE_MODES if m]}, "
+        raise ValueError(f"the mode of an update must be one of {[m for m in READ_MODES if m]}, "
                          f"got {mode!r}")
     if isinstance(y, (list, tuple)):
         from .creation import asarray  # late: loaded on first use

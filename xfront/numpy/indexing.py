@@ -27,6 +27,7 @@ from ..arrays.holders import held_by
 from ..arrays.operands import broadcast_shapes, broadcast_to, convert, operand
 from ..arrays.promotion import dtype_kind
 from ..arrays.templates import Templates
+from ..config import check_static_indices as checks_static
 from ..config import staging as staging_state
 from ..errors import IndexBroadcastError, NonConcreteBooleanIndexError
 from ..tracebacks import shorten
@@ -215,7 +216,7 @@ def getitem(x: Any, index: Any) -> Any:
     try:
         if type(x) is binding.ArrayImpl and state.current is None:
             kind = type(index)
-            if kind is int:
+            if kind is int and not checks_static.value:
                 return (_FIRST or _make_first())[0](x, index)
             if kind is slice:
                 shape = x.aval.shape
@@ -231,7 +232,7 @@ def getitem(x: Any, index: Any) -> Any:
                                                     True)
         elif type(x) is Tracer and type(index) is int and staging_state.value:
             shape = x.value.type.shape
-            if shape and shape[0]:
+            if shape and -shape[0] <= index < shape[0]:
                 return _row(x, index, shape)
         return read(x, index)
     except NonConcreteBooleanIndexError as error:
@@ -292,6 +293,8 @@ def read(x: Any, index: Any, mode: str | None = None, fill_value: Any = None,
             raise ValueError("at[].get: fill_value must be a scalar, got shape "
                              f"{np.shape(fill_value)}")
         fill_value = np.asarray(fill_value).item()
+    if checks_static.value and READ_MODES[mode] == "promise_in_bounds":
+        _refuse_outside(x.shape, given, pattern, wrap)
     target = deepest((x, given), state.current)
     if target is None:
         call = (_GET or _make_get())[0]
@@ -301,13 +304,30 @@ def read(x: Any, index: Any, mode: str | None = None, fill_value: Any = None,
                                             indices_are_sorted, unique_indices, wrap))
 
 
+def _refuse_outside(shape: tuple[int, ...], given: Sequence[Any], pattern: Pattern, wrap: bool
+                    ) -> None:
+    """Raise IndexError where a number that Python knows is outside of its axis."""
+    axis, numbers = 0, iter(given)
+    for entry in pattern:
+        if entry == NEW or type(entry) is tuple and entry[0] is ARRAY:
+            continue
+        i = None if entry == FULL else next(numbers)
+        if entry == NUMBER and isinstance(i, (int, np.integer, np.ndarray)):
+            size = shape[axis]
+            if not (-size if wrap else 0) <= i < size:
+                raise IndexError(f"index {i} is out of bounds for axis {axis} with size {size}")
+        axis += 1
+
+
 _READS = Templates()
 
 
 _MODES = {"clip": "clip", "fill": "fill", "drop": "fill", "fill_or_drop": "fill", "one_hot": "fill",
           "promise_in_bounds": "promise_in_bounds"}
 READ_MODES = {None: "promise_in_bounds", **_MODES}
-WRITE_MODES = {None: "fill", **_MODES}
+LEFT_OUT = "left out"
+"""The mode of writes whose places outside of the array stand for values that are not wanted."""
+WRITE_MODES = {None: "fill", **_MODES, LEFT_OUT: "drop"}
 
 
 def _get(x: Any, given: Sequence[Any], pattern: Pattern, mode: str | None, fill_value: Any,
@@ -343,29 +363,31 @@ def position(i: Any, size: int, wrap: bool = True) -> Any:
     """An index as a traced i32 (i64 for long axes) that counts from the start; without `wrap`
     negative indices stay negative."""
     wide = dtypes.i32 if size < 2 ** 31 else dtypes.i64
+    most = max(2 ** (wide.bits - 1) - 2 - size, size)      # so that i + size is one of `wide`
     if type(i) is int:
-        i = max(min(i, size), -size - 1)
+        i = max(min(i, most), -most - 1)
         return number(i + size if i < 0 and wrap else i, wide)
     if type(i) is not Tracer and not isinstance(i, binding.ArrayImpl):
         value = np.asarray(i)
-        value = _held(value, size) if value.dtype.itemsize >= 4 else value.astype(np.int64)
+        value = _held(value, most) if value.dtype.itemsize >= 4 else value.astype(np.int64)
         return operand("getitem", np.where((value < 0) & wrap, value + size, value).astype(
             wide.numpy))
     i = operand("getitem", i)
     dtype = i.value.type.dtype
     if dtype.bits > wide.bits or dtype.bits == wide.bits and dtype.is_unsigned:
-        low = 0 if dtype.is_unsigned else -size - 1       # what is outside must stay outside
-        i = emit(ops.clamp, like(i, low), i, like(i, size))
+        low = 0 if dtype.is_unsigned else -most - 1       # what is outside must stay outside
+        i = emit(ops.clamp, like(i, low), i, like(i, most))
     i = convert(i, wide)
     if dtype.is_unsigned or not wrap:
         return i
     return select(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, like(i, size)), i)
 
 
-def _held(value: np.ndarray, size: int) -> np.ndarray:
-    """Known positions of any width as i64; those far outside are moved to just outside."""
-    low = 0 if value.dtype.kind == "u" else -size - 1
-    return np.clip(value, low, size).astype(np.int64)
+def _held(value: np.ndarray, most: int) -> np.ndarray:
+    """Known positions of any width as i64, at most `most`."""
+    if value.dtype.kind == "u":
+        return np.minimum(value.astype(np.uint64), np.uint64(most)).astype(np.int64)
+    return np.clip(value.astype(np.int64), -most - 1, most)
 
 
 def basic(x: Tracer, given: Sequence[Any], pattern: Pattern, wrap: bool = True) -> Tracer:
@@ -406,8 +428,9 @@ def basic(x: Tracer, given: Sequence[Any], pattern: Pattern, wrap: bool = True) 
 
 def _cut(x: Tracer, starts: list[Any], spans: list[int], steps: list[int], wrap: bool) -> Tracer:
     shape = x.value.type.shape
-    known = staging_state.value and all(
-        type(s[1] if type(s) is tuple else s) is int for s in starts)
+    known = staging_state.value and all([
+        type(s) is int or type(s) is tuple and type(s[1]) is int and (-n if wrap else 0) <= s[1] < n
+        for s, n in zip(starts, shape, strict=True)])
     if known:
         low = [clamped(s[1], n, wrap) if type(s) is tuple else s
                for s, n in zip(starts, shape, strict=True)]

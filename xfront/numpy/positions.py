@@ -42,7 +42,7 @@ from ..tracing.tracer import Tracer
 from .creation import asarray
 from .extremes import choice
 from .indexed_updates import AtIndex
-from .indexing import getitem, position, read
+from .indexing import LEFT_OUT, getitem, position, read
 from .logic import truth
 from .ufuncs import arithmetic, like
 from .ufuncs import select as choose_one
@@ -441,7 +441,7 @@ def _nonzero(a: Any, fills: Any, size: int) -> Any:
     numbers = emit(ops.iota, dtype=dtypes.i32, shape=(count,), dimension=0)
     assert state.current is not None
     places = AtIndex(state.current.literal(np.asarray(0, np.int32), (size,)), target).set(
-        numbers, mode="drop", unique_indices=False)
+        numbers, mode=LEFT_OUT, unique_indices=False)
     k = emit(ops.iota, dtype=dtypes.i32, shape=(size,), dimension=0)
     there = emit(ops.lt, k, broadcast_to(total, (size,)))
     made = []

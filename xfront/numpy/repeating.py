@@ -50,7 +50,7 @@ def _repeat_each(a: Any, repeats: Any, axis: int, length: int) -> Any:
         marks = cumsum(emit(
             ops.scatter_add, marks, shaped(starts, (size - 1, 1)), ones, update_window_dims=(),
             inserted_window_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=(),
-            scatter_dims_to_operand_dims=(0,), mode="fill", indices_are_sorted=True,
+            scatter_dims_to_operand_dims=(0,), mode="drop", indices_are_sorted=True,
             unique_indices=False))
     return take(x, marks, axis, mode="clip")
 

@@ -28,6 +28,7 @@ from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .creation import asarray
 from .indexed_updates import AtIndex
+from .indexing import LEFT_OUT
 from .manipulation import concatenate, cut, joined, moveaxis, ravel
 from .positions import known_values, take
 from .reductions import any, sum
@@ -46,7 +47,7 @@ def index_of_marks(marks: Tracer, size: int) -> tuple[Tracer, Tracer]:
     rank = as_tracer(cumsum(convert(marks, dtypes.i32)))
     target = select(marks, emit(ops.sub, rank, like(rank, 1)), like(rank, size))
     zeros = marks.home.literal(np.int32(0), (size,))
-    return AtIndex(zeros, target).set(places(marks, 0), mode="drop"), total
+    return AtIndex(zeros, target).set(places(marks, 0), mode=LEFT_OUT), total
 
 
 def _filled(x: Tracer, valid: Tracer, fill: Any) -> Tracer:
@@ -135,7 +136,7 @@ def _unique(ar: Any, fill_value: Any, order: Any, marks: Any, axis: int | None, 
         values = _filled(as_tracer(values), valid, fill_value)
     group = emit(ops.sub, cumsum(convert(marks, dtypes.i32)), like(order, 1))
     inverse = AtIndex(like(order, 0), order).set(group)
-    counts = AtIndex(like(starts, 0), group).add(1, mode="drop")
+    counts = AtIndex(like(starts, 0), group).add(1, mode=LEFT_OUT)
     kept = shape if axis is None else order.shape
     if axis is None:
         values = shaped(as_tracer(values), (size,))

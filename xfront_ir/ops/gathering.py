@@ -5,6 +5,8 @@ indices. `mode` says what happens to a block that does not lie inside the operan
 
     clip                it is moved inside
     fill                gather gives `fill_value`; scatter leaves the block out
+    drop                scatter alone: as fill, where blocks are left out on purpose: checks of
+                        indices do not look at it
     promise_in_bounds   the program promises that there is none; where there is one, gather moves it
                         inside and scatter leaves it out, as StableHLO does
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 Ints = tuple[int, ...]
 
 MODE = enum("promise_in_bounds", "clip", "fill")
+WRITE_MODE = enum("promise_in_bounds", "clip", "fill", "drop")
 
 
 # --- dimension numbers, shared by gather and scatter --------------------------------------
@@ -257,7 +260,7 @@ def _define_scatter(name: str, jvp: Any, rule: Any, allowed: Any = None) -> OpDe
                   batch=_batch_scatter,
                   attrs={"update_window_dims": AXES, "inserted_window_dims": AXES,
                          "operand_batching_dims": AXES, "scatter_indices_batching_dims": AXES,
-                         "scatter_dims_to_operand_dims": AXES, "mode": MODE,
+                         "scatter_dims_to_operand_dims": AXES, "mode": WRITE_MODE,
                          "indices_are_sorted": BOOL, "unique_indices": BOOL})
 
 
@@ -271,13 +274,14 @@ def gather_back(b: Builder, x: Value, op: Op, like: TensorType | None = None) ->
     whole = op.operands[0].type.shape
     sizes = tuple(min(1, whole[d]) if d in removed else updates.shape[next(windows)]
                   for d in range(ndim))
-    fill = Literal(0, x.type.dtype) if a["mode"] == "fill" else None
+    mode = "fill" if a["mode"] == "drop" else a["mode"]
+    fill = Literal(0, x.type.dtype) if mode == "fill" else None
     return b.emit(gather, x, op.operands[1], offset_dims=a["update_window_dims"],
                   collapsed_slice_dims=a["inserted_window_dims"],
                   operand_batching_dims=a["operand_batching_dims"],
                   start_indices_batching_dims=a["scatter_indices_batching_dims"],
                   start_index_map=a["scatter_dims_to_operand_dims"], slice_sizes=sizes,
-                  mode=a["mode"], fill_value=fill, indices_are_sorted=a["indices_are_sorted"],
+                  mode=mode, fill_value=fill, indices_are_sorted=a["indices_are_sorted"],
                   unique_indices=a["unique_indices"])
 
 

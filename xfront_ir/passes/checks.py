@@ -291,6 +291,8 @@ def _positions(b: Builder, op: Op) -> tuple[Value, list[int], tuple[int, ...]] |
         rows = b.emit(concatenate, *columns, dimension=1) if columns else None
     elif definition is gather:
         sizes, axes, rows = attrs["slice_sizes"], attrs["start_index_map"], op.operands[1]
+    elif attrs.get("mode") == "drop":
+        return None
     elif "scatter_dims_to_operand_dims" in definition.attrs:
         axes, rows = attrs["scatter_dims_to_operand_dims"], op.operands[1]
         taken = (*attrs["inserted_window_dims"], *attrs["operand_batching_dims"])

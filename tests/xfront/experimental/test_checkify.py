@@ -105,6 +105,50 @@ def test_what_operations_do():
     assert said(log, BAD, errors=checkify.div_checks) is None
 
 
+INDICES = jnp.array([1, 2, 5, 7])
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: jnp.nonzero(x > 2, size=4), lambda x: jnp.nonzero(x > 2, size=1),
+    lambda x: jnp.where(x > 2, size=4, fill_value=9), lambda x: jnp.argwhere(x > 2, size=1),
+    lambda x: jnp.bincount(INDICES, length=3), lambda x: jnp.unique(INDICES, size=2),
+    lambda x: jnp.unique(INDICES, size=6), lambda x: jnp.union1d(INDICES, x, size=2),
+    lambda x: jnp.setdiff1d(INDICES, INDICES[:2], size=1),
+    lambda x: jnp.intersect1d(INDICES, INDICES, size=2),
+    lambda x: jnp.compress(x > 2, x, size=1),
+    lambda x: jnp.repeat(x, jnp.array([0, 1, 2, 1, 1]), total_repeat_length=3)])
+def test_what_a_library_function_leaves_out_on_purpose_is_no_failed_check(f):
+    x = jnp.arange(5.0)
+    assert said(f, x, errors=checkify.index_checks) is None
+    many = jax.vmap(f)
+    assert said(many, jnp.stack([x, x]), errors=checkify.index_checks) is None
+
+
+def test_indices_that_python_knows_are_checked_and_named():
+    x = jnp.arange(5.0)
+    outside = "out-of-bounds indexing for array of shape (5,): index {} is out of bounds for axis 0"
+    for f, i in ((lambda x: x[10], 10), (lambda x: x[-7], -2),
+                 (lambda x: x[jnp.array([1, 99])], 99),
+                 (lambda x: x.at[100].add(1.0), 100), (lambda x: x.at[9].set(1.0, mode="drop"), 9),
+                 (lambda x: jax.grad(lambda x: x[8])(x), 8)):
+        assert said(f, x, errors=checkify.index_checks).startswith(outside.format(i))
+    summed = lambda x: lax.fori_loop(0, 8, lambda i, c: c + x[i], 0.0)
+    assert said(summed, x, errors=checkify.index_checks).startswith(outside.format(5))
+
+
+def test_an_error_of_a_batch_is_handed_on():
+    def handed(xs):
+        checkify.check_error(jax.vmap(checkify.checkify(log))(xs)[0])
+
+    def twice(xs):
+        checkify.check_error(jax.vmap(jax.vmap(checkify.checkify(log)))(xs)[0])
+
+    xs = jnp.array([1.0, 2.0, -3.0, -1.0])
+    assert said(handed, xs) == "-3.0 is not positive, 3 (`check` failed)"
+    assert said(twice, xs.reshape(2, 2)) == "-3.0 is not positive, 3 (`check` failed)"
+    assert said(handed, xs[:2]) is None
+
+
 def test_in_functions_with_custom_rules(capfd):
     def logged(x):
         jax.debug.print("x is {}", x)

@@ -8,6 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 import xfront
 import xfront.numpy as jnp
+from xfront.config import check_static_indices
 from xfront.errors import ConcretizationTypeError, NonConcreteBooleanIndexError
 from xfront_ir import evaluate
 
@@ -347,3 +348,25 @@ def test_indices_narrower_than_the_axis_count_as_numbers(dtype: str) -> None:
                                   np.repeat(x[:3], counts))
     np.testing.assert_array_equal(jnp.choose(jnp.array(counts, dtype), [x[:3], x[3:6]]),
                                   np.choose(counts, [x[:3], x[3:6]]))
+
+
+@pytest.mark.parametrize("read", [
+    lambda x: x[5], lambda x: x[-6], lambda x: x[np.int32(7)], lambda x: x.at[5].get(),
+    lambda x: x.at[-1].get(wrap_negative_indices=False), lambda x: jnp.outer(x, x)[..., 9],
+    lambda x: jnp.outer(x, x)[jnp.array([0, 1]), 9], lambda x: jnp.outer(x, x)[5, 0:2],
+    lambda x: x.at[9].get(mode="promise_in_bounds")])
+def test_known_indices_outside_raise_where_the_option_asks_for_it(read):
+    x = jnp.arange(5.0)
+    for run in (read, xfront.jit(read)):
+        run(x)
+        with check_static_indices(True), pytest.raises(
+                IndexError, match="is out of bounds for axis . with size 5"):
+            run(x)
+
+
+def test_other_indices_outside_are_taken_under_that_option():
+    x = jnp.arange(5.0)
+    with check_static_indices(True):
+        assert (x[4], x[-5], x.at[5].get(mode="clip"), x[jnp.array([7])][0]) == (4, 0, 4, 4)
+        assert x[3:9].shape == (2,) and jnp.isnan(x.at[5].get(mode="fill"))
+        assert (x.at[5].set(1.0) == x).all() and jnp.isnan(jnp.take(x, 7))
