@@ -279,12 +279,14 @@ def _compile(built: Built, name: str, devices: Sequence[Any], overrides: Any,
         Executable,
         HostCallExecutable,
         SpreadHostCallExecutable,
+        for_runtime,
         host_calls,
     )
 
     described = is_described(devices[0])
     hosts = [] if described else host_calls(built.callbacks, callbacks)
-    loaded = compile_module(built, devices, overrides, partition, hosts)
+    taken = for_runtime(devices[0].client, hosts, built.callbacks) if hosts else []
+    loaded = compile_module(built, devices, overrides, partition, taken)
     requirements = sorted(built.requirements)
     if hosts:
         together = len(devices) > 1 and len({d.process_index for d in devices}) == 1

@@ -183,6 +183,24 @@ def _is_registered(what: str) -> bool:
     return is_met(what)
 
 
+def by_transfers(client: Any, function: Callable[..., Any], sends: Sequence[tuple[int, Any]],
+                 receives: Sequence[tuple[int, Any]]) -> Any:
+    """What a client takes for a host function whose operands and results go through channels; these
+    are given with the types of what goes through them."""
+    from jaxlib._hlo import Shape  # programs without such functions do not need it
+
+    def shapes(channels: Sequence[tuple[int, Any]]) -> list[Any]:
+        return [Shape.array_shape(np.dtype(t.dtype.numpy), (*t.shape, *t.dtype.physical))
+                for _, t in channels]
+
+    def serialized(function: Any) -> bytes:
+        raise NotImplementedError("a program with host functions cannot leave its process")
+
+    return client.make_python_callback_from_host_send_and_recv(
+        function, shapes(sends), shapes(receives), [n for n, _ in sends],
+        [n for n, _ in receives], serialized)
+
+
 def optimized_hlo(loaded: Any) -> str:
     """HLO text after optimisation, one module after the other."""
     return "\n\n".join(m.to_string() for m in loaded.hlo_modules())

@@ -323,9 +323,9 @@ class HostCall:
     __slots__ = ("failure", "function", "n_tokens", "result_types")
 
     def __init__(self, function: Callable[..., Any], result_types: Sequence[TensorType],
-                 ordered: bool) -> None:
+                 has_token: bool) -> None:
         self.function, self.result_types = function, tuple(result_types)
-        self.n_tokens = int(ordered)
+        self.n_tokens = int(has_token)
         self.failure: Failure | None = None
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -366,6 +366,29 @@ class HostCall:
         return checked
 
 
+class HostTransfer:
+    """What the runtime of a TPU calls when its host has received the operands of a host call.
+
+    Of a call without operands it has received a number, and for one without results it sends one.
+    """
+
+    __slots__ = ("call", "n_operands")
+
+    def __init__(self, call: HostCall, n_operands: int) -> None:
+        self.call, self.n_operands = call, n_operands
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        return self.call(*arrays[:self.n_operands]) or (np.zeros((), np.float32),)
+
+
+def for_runtime(client: Any, calls: Sequence[HostCall], specs: Sequence[Any]) -> list[Any]:
+    """The host calls as a client takes them when it compiles: as they are, or, where values go by
+    transfers, with their channels."""
+    return [compat.by_transfers(client, HostTransfer(call, len(spec.operand_types)), spec.sends,
+                                spec.receives) if spec.sends else call
+            for call, spec in zip(calls, specs, strict=True)]
+
+
 def host_calls(specs: Sequence[Any], callbacks: Callbacks) -> list[HostCall]:
     """The HostCalls that answer the host calls of a program, given the functions by slot.
 
@@ -377,5 +400,6 @@ def host_calls(specs: Sequence[Any], callbacks: Callbacks) -> list[HostCall]:
         if spec.slot not in callbacks:
             raise ValueError(f"the program calls host function number {spec.slot}, but only "
                              f"{len(callbacks)} were given")
-        made.append(HostCall(callbacks[spec.slot], spec.result_types, spec.ordered))
+        has_token = spec.ordered and not spec.sends
+        made.append(HostCall(callbacks[spec.slot], spec.result_types, has_token))
     return made

@@ -1,29 +1,49 @@
-"""Lowering of host calls, to custom calls whose index picks a callable given at compile time."""
+"""Lowering of host calls.
+
+On CPU and GPU they are custom calls whose index picks a callable given at compile time. A TPU sends
+the operands to its host and receives the results from it, each by a channel of its own.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lowering.context import RuleContext, rule
 from lowering.partitioning import FIRST_DEVICE
 from lowering.rules.control import open_token
-from xfront_ir import ops
+from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
 from xfront_ir.sharding import Sharding, replicated
-from xfront_ir.types import TensorType
+from xfront_ir.types import TensorType, tensor
 
 TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback",
            "rocm": "xla_ffi_python_gpu_callback"}
 
 
+TO_HOST, FROM_HOST = 2, 3
+"""Channel types of the StableHLO specification, `send` and `recv`."""
+
+NO_OPERAND, NO_RESULT = tensor((1,), dtypes.f32), tensor((), dtypes.f32)
+"""What is sent and received where a host call has no operands, or no results."""
+
+
+Channels = tuple[tuple[int, TensorType], ...]
+"""The number of each channel and the type of what goes through it."""
+
+
 @dataclass(frozen=True)
 class CallbackSpec:
-    """What the runtime must know of one host call: its slot, its result types, its ordering."""
+    """What the runtime must know of one host call: its slot, its types, its ordering; `sends` and
+    `receives` are the channels of a call by transfers, of which there is one each at least."""
 
     slot: int
+    operand_types: tuple[TensorType, ...]
     result_types: tuple[TensorType, ...]
     ordered: bool
+    sends: Channels = ()
+    receives: Channels = ()
 
 
 def _row_major(types: tuple[TensorType, ...], ordered: bool) -> str:
@@ -35,32 +55,78 @@ def _row_major(types: tuple[TensorType, ...], ordered: bool) -> str:
 
 @rule(ops.callback)
 def _callback(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    attrs = op.attrs
-    target = TARGETS.get(ctx.platform)
-    if target is None:
-        raise NotImplementedError(f"host callbacks are not supported on {ctx.platform}")
-    ordered, types = attrs["ordered"], tuple([v.type for v in op.results])
-    given, wanted = list(operands), list(types)
-    if ordered:
-        given.insert(0, open_token(ctx))
-        wanted.insert(0, ctx.token_type)
-    shared = ctx.is_shared
-    if shared and ordered:
+    attrs, shared = op.attrs, ctx.is_shared
+    if shared and attrs["ordered"]:
         raise NotImplementedError("ordered host callbacks are not supported in programs on several "
                                   "devices; leave out ordered=True")
-    index = ctx.add_callback(CallbackSpec(int(attrs["slot"]), types, ordered))
-    made = ctx.create(
-        "stablehlo.custom_call", given, wanted, call_target_name=ctx.string(target),
-        api_version=ctx.i32(4), has_side_effect=ctx.bool(attrs["kind"] != "pure"),
-        backend_config=ctx.attr(f"{{index = {index} : ui64}}"),
-        operand_layouts=ctx.attr(_row_major(tuple([v.type for v in op.operands]), ordered)),
-        result_layouts=ctx.attr(_row_major(types, ordered)),
-        **(_first_device(ctx, len(types)) if shared else {}))
-    made = made if isinstance(made, list) else [made]
-    if ordered:
-        ctx.token = made.pop(0)
+    spec = CallbackSpec(int(attrs["slot"]), tuple([v.type for v in op.operands]),
+                        tuple([v.type for v in op.results]), attrs["ordered"])
+    if ctx.platform == "tpu":
+        made = _transferred(ctx, spec, operands)
+    elif ctx.platform in TARGETS:
+        made = _called(ctx, spec, attrs["kind"] != "pure", operands)
+    else:
+        raise NotImplementedError(f"host callbacks are not supported on {ctx.platform}")
     return [_for_all_devices(ctx, x, t)
-            for x, t in zip(made, types, strict=True)] if shared else made
+            for x, t in zip(made, spec.result_types, strict=True)] if shared else made
+
+
+def _called(ctx: RuleContext, spec: CallbackSpec, has_effect: bool, operands: Sequence[Any]
+            ) -> list[Any]:
+    """The results of a custom call."""
+    given, wanted = list(operands), list(spec.result_types)
+    if spec.ordered:
+        given.insert(0, open_token(ctx))
+        wanted.insert(0, ctx.token_type)
+    index = ctx.add_callback(spec)
+    made = ctx.create(
+        "stablehlo.custom_call", given, wanted, call_target_name=ctx.string(TARGETS[ctx.platform]),
+        api_version=ctx.i32(4), has_side_effect=ctx.bool(has_effect),
+        backend_config=ctx.attr(f"{{index = {index} : ui64}}"),
+        operand_layouts=ctx.attr(_row_major(spec.operand_types, spec.ordered)),
+        result_layouts=ctx.attr(_row_major(spec.result_types, spec.ordered)),
+        **(_first_device(ctx, len(spec.result_types)) if ctx.is_shared else {}))
+    made = made if isinstance(made, list) else [made]
+    if spec.ordered:
+        ctx.token = made.pop(0)
+    return made
+
+
+def _transferred(ctx: RuleContext, spec: CallbackSpec, operands: Sequence[Any]) -> list[Any]:
+    """The results that the host sends back when it has received all operands.
+
+    One token goes through all transfers of a call, which keeps their order; calls that are ordered
+    among each other share it.
+    """
+    token = open_token(ctx) if spec.ordered else ctx.create(
+        "stablehlo.create_token", [], [ctx.token_type])
+    sends = tuple([(ctx.next_channel(), t) for t in spec.operand_types or [NO_OPERAND]])
+    receives = tuple([(ctx.next_channel(), t) for t in spec.result_types or [NO_RESULT]])
+    given = operands or [ctx.constant(0.0, NO_OPERAND)]
+    for x, (channel, _) in zip(given, sends, strict=True):
+        token = ctx.create("stablehlo.send", [x, token], [ctx.token_type],
+                           **_transfer(ctx, channel, TO_HOST, 1))
+    made = []
+    for channel, wanted in receives:
+        x, token = ctx.create("stablehlo.recv", [token], [wanted, ctx.token_type],
+                              **_transfer(ctx, channel, FROM_HOST, 2))
+        made.append(x)
+    if spec.ordered:
+        ctx.token = token
+    ctx.add_callback(replace(spec, sends=sends, receives=receives))
+    return made[:len(spec.result_types)]
+
+
+def _transfer(ctx: RuleContext, channel: int, kind: int, results: int) -> dict[str, Any]:
+    """The attributes of a transfer, by which the runtime finds the host's function."""
+    return {
+        "channel_handle": ctx.attr(
+            f"#stablehlo.channel_handle<handle = {channel}, type = {kind}>"),
+        "is_host_transfer": ctx.bool(True),
+        "mhlo.frontend_attributes": ctx.attr(
+            '{_xla_host_transfer_handler_name = "pjrt_rendezvous", '
+            f'_xla_host_transfer_rendezvous = "{channel}"}}'),
+        **(_first_device(ctx, results) if ctx.is_shared else {})}
 
 
 def _first_device(ctx: RuleContext, results: int) -> dict[str, Any]:

@@ -9,7 +9,16 @@ import pytest
 
 import lowering
 from lowering.compat import RuntimeFailure
-from lowering.executable import effects_barrier, original_error
+from lowering.devices import devices
+from lowering.executable import (
+    HostCall,
+    HostFunctionFailed,
+    HostTransfer,
+    effects_barrier,
+    for_runtime,
+    host_calls,
+    original_error,
+)
 from xfront_ir import dtypes, ops
 from xfront_ir.errors import IRTypeError, IRValueError
 from xfront_ir.passes.vectorize import vectorize
@@ -207,3 +216,44 @@ def test_callbacks_of_every_dtype_round_trip(func, arrays) -> None:
             fn, callbacks=(lambda x, seen=seen: seen.append(np.array(x)) or x,))
         executable.execute([put(x)], handlers_of(fn))[0].block_until_ready()
         assert seen[0].dtype == dtype.numpy and seen[0].tobytes() == x.tobytes()
+
+
+def test_host_calls_of_a_tpu_are_transfers(func) -> None:
+    """Each operand and result has a channel; a number stands for operands or results of none."""
+    def make(b, x):
+        made = call(b, x, types=(V, V))
+        call(b, slot=1, types=(), kind="io", ordered=True)
+        call(b, made[0], slot=2, types=(), kind="io", ordered=True)
+        return [made[1]]
+
+    lowered = lowering.lower(func([V], make), platform="tpu")
+    sends, receives = ([[n for n, _ in getattr(spec, which)] for spec in lowered.callbacks]
+                       for which in ("sends", "receives"))
+    assert sends == [[1], [4], [6]] and receives == [[2, 3], [5], [7]]
+    text = lowered.as_text()
+    assert text.count("stablehlo.create_token") == 2      # those that are ordered share one
+    for kind, name, channels in (2, "send", sum(sends, [])), (3, "recv", sum(receives, [])):
+        assert text.count(f'"stablehlo.{name}"') == len(channels)
+        for n in channels:
+            assert f"handle = {n}, type = {kind}>, is_host_transfer = true" in text
+            assert f'_xla_host_transfer_rendezvous = "{n}"' in text
+
+
+def test_the_hosts_side_of_transfers() -> None:
+    """It drops the number in place of operands, gives one in place of results, and checks."""
+    seen = []
+    quiet = HostTransfer(HostCall(lambda *xs: seen.append(xs), (), False), 0)
+    (instead,) = quiet(np.zeros(1, np.float32))
+    assert seen == [()] and instead.dtype == np.float32 and instead.shape == ()
+    double = HostTransfer(HostCall(lambda x: x * 2, (V,), False), 1)
+    np.testing.assert_array_equal(double(X)[0], X * 2)
+    with pytest.raises(HostFunctionFailed, match="was declared as"):
+        double(X[:1])
+
+
+def test_a_client_takes_the_hosts_side_of_transfers(func) -> None:
+    fn = func([V], lambda b, x: call(b, x))
+    (spec,) = lowering.lower(fn, platform="tpu").callbacks
+    calls = host_calls([spec], (np.sin,))
+    (taken,) = for_runtime(devices()[0].client, calls, [spec])
+    assert "capsule" in repr(taken) and calls[0].n_tokens == 0

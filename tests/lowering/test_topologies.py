@@ -18,6 +18,7 @@ import xfront
 import xfront.numpy as jnp
 from lowering import clients, plugins, topologies
 from xfront.ad_checkpoint import checkpoint_name
+from xfront.experimental import io_callback
 from xfront.experimental.topologies import get_topology_desc, make_mesh
 from xfront.memory import Space
 from xfront.sharding import Mesh, NamedSharding, PartitionSpec
@@ -63,6 +64,50 @@ def test_linear_algebra_compiles_for_a_tpu(name: str) -> None:
 def test_a_tpu_refuses_by_a_typed_error() -> None:
     with pytest.raises(MissingRule, match="not on tpu"):
         xfront.jit(jnp.linalg.eig).lower(X).compile(topology="v5e:2x2")
+
+
+@needs_tpu
+def test_a_program_for_described_devices_may_hold_arrays() -> None:
+    """Those that it captures stay where they are."""
+    held = jnp.arange(5000.0)
+    made = xfront.jit(lambda x: x + held.sum()).lower(X).compile(topology="v5e")
+    assert made.memory_analysis().argument_size_in_bytes >= held.nbytes
+    with pytest.raises(RuntimeError, match="not present"):
+        made(X)
+
+
+def _calls_the_host(x: Any) -> Any:
+    def turn(carry: Any, i: Any) -> Any:
+        xfront.debug.print("{} {}", i, carry.sum())
+        io_callback(lambda: None, None, ordered=True)
+        return xfront.pure_callback(np.sin, carry, carry), i
+
+    mask, key = xfront.pure_callback(lambda m, b, k: (m, k), (
+        xfront.ShapeDtypeStruct(x.shape, bool), xfront.ShapeDtypeStruct((2,), np.uint32)),
+        x > 0, x.astype(jnp.bfloat16), xfront.random.key_data(xfront.random.key(0)))
+    return xfront.lax.scan(turn, x, jnp.arange(3)), mask, key
+
+
+@needs_tpu
+def test_host_calls_compile_for_a_tpu() -> None:
+    text = xfront.jit(_calls_the_host).lower(X).compile(topology="v5e").as_text()
+    channels = set(re.findall(r'_xla_host_transfer_rendezvous="(\d+)"', text))
+    assert len(channels) == 12
+
+
+@needs_tpu
+def test_host_calls_over_described_devices() -> None:
+    """The first device makes the calls, with whole values."""
+    mesh = make_mesh(get_topology_desc("v5e:2x2", "tpu"), (4,), ("x",))
+
+    def called(x: Any) -> Any:
+        xfront.debug.print("{}", x.sum())
+        return xfront.pure_callback(np.sin, x, x)
+
+    lowered = xfront.jit(called, in_shardings=NamedSharding(mesh, PartitionSpec("x"))).lower(
+        xfront.ShapeDtypeStruct(X.shape, X.dtype))
+    assert lowered.as_text().count("device_ids=[0]") == 1
+    assert "num_partitions=4" in lowered.compile().as_text()
 
 
 @needs_tpu

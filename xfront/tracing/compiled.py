@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import lowering
 import numpy as np
+from lowering.topologies import is_described
 from xfront_ir import ops
 from xfront_ir.analysis import belongs_to_process
 from xfront_ir.builder import Builder
@@ -82,7 +83,10 @@ class Compiled:
         return self.ins[len(self.ins) - n:]
 
     def placed(self, values: Sequence[Any]) -> list[Any]:
-        """The first arguments, moved where the program takes them. Raises: as `Placement.bring`."""
+        """The first arguments, moved where the program takes them; as they are for devices that are
+        only described. Raises: as `Placement.bring`."""
+        if is_described(self.place.devices[0]):
+            return list(values)
         bring = self.place.bring
         return [bring(x, s) if k else x
                 for x, s, k in zip(values, self.ins, self.kept, strict=False)]
