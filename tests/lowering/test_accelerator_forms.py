@@ -162,7 +162,7 @@ def test_what_a_platform_cannot_do_is_refused_by_its_name() -> None:
     b = Builder("f")
     y = b.param(tensor((2, 2), dtypes.f32))
     made = b.emit(ops.dot_general, y, y, contract=((1,), (0,)), batch=((), ()),
-                  precision="TF32_TF32_F32", preferred=None)
+                  precision="TF32_TF32_F32_X3", preferred=None)
     with pytest.raises(MissingRule, match="a tpu has the algorithms BF16_BF16_F32, "):
         special(b.close([made]))
 
