@@ -109,10 +109,12 @@ $(RUN): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "xfront needs Python 3.11 or newer; give one with make PYTHON=..."; exit 1; }
 	@test -e $(RUN) || $(PYTHON) -m venv --clear $(VENV)
+	@echo "Installing xfront and jaxlib into $(VENV); this takes half a minute, once."
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $(RUN)
 
 $(DEV): $(RUN)
+	@echo "Installing what the tests need into $(VENV); this takes some minutes, once."
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	@touch $(DEV)
 

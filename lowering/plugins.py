@@ -31,9 +31,9 @@ _REGISTERED: dict[str, str] = {}
 _LOADED: dict[str, Any] = {}
 """The C interface of each plugin in this process; None where other code had loaded the plugin."""
 
-EXTRAS = {"cuda": "xfront[cuda12] or xfront[cuda13]", "tpu": "xfront[tpu]",
-          "rocm": "jax-rocm7-plugin"}
-"""What to install for a platform."""
+EXTRAS = {"cuda": "'.[cuda12]' or '.[cuda13]' in a clone of xfront",
+          "tpu": "'.[tpu]' in a clone of xfront", "rocm": "jax-rocm7-plugin"}
+"""What `pip install` takes for a platform."""
 
 _WITHOUT_CHIPS = {"TPU_SKIP_MDS_QUERY": "1", "TPU_ACCELERATOR_TYPE": "v5litepod-4",
                   "TPU_WORKER_ID": "0", "TPU_WORKER_HOSTNAMES": "localhost",

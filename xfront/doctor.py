@@ -35,7 +35,7 @@ def _accelerator(platform_name: str) -> list[str]:
     seen = list(Path("/dev").glob("nvidia[0-9]*"))
     if seen and platform_name == "cpu":
         return ["There are NVIDIA GPUs, but no plugin for them is installed: pip install "
-                "'xfront[cuda13]' or 'xfront[cuda12]'."]
+                "'.[cuda13]' or '.[cuda12]' in a clone of xfront."]
     return []
 
 

@@ -76,10 +76,9 @@ class ClosedProgram:
     @property
     def in_avals(self) -> list[Any]:
         """Types of the parameters, as the types of arrays."""
-        n = len(self.ir.params) - len(self.consts)
-        weak = self.ir.weak_params or (False,) * len(self.ir.params)
-        return [shape_struct(v.type, w).aval
-                for v, w in zip(self.ir.params[:n], weak, strict=False)]
+        given = self.ir.params[:len(self.ir.params) - len(self.consts)]
+        weak = self.ir.weak_params or (False,) * len(given)
+        return [shape_struct(v.type, w).aval for v, w in zip(given, weak, strict=False)]
 
     @property
     def out_avals(self) -> list[Any]:
@@ -94,8 +93,6 @@ class ClosedProgram:
 
     def __repr__(self) -> str:
         return str(self.ir)
-
-    __str__ = __repr__
 
 
 def typeof(x: ArrayLike) -> Any:
@@ -284,6 +281,9 @@ class _Stage:
     def donate_argnums(self) -> tuple[int, ...]:
         """Positions of the donated leaves."""
         return self.signature.donate_argnums
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.signature.name}: {self.in_avals})"
 
 
 class Traced(_Stage):

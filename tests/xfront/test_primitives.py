@@ -136,13 +136,17 @@ def test_parameters_of_convolution_and_loops():
 
 
 @pytest.mark.parametrize(("written", "shown"), [
-    (None, None), ("highest", (lax.Precision.HIGHEST,) * 2),
+    (None, None), ("default", (lax.Precision.DEFAULT,) * 2),
+    ("highest", (lax.Precision.HIGHEST,) * 2),
     (("high", "highest"), (lax.Precision.HIGH, lax.Precision.HIGHEST)),
     ("F32_F32_F32", lax.DotAlgorithmPreset.F32_F32_F32)])
 def test_precisions_are_members_of_their_class(written, shown):
     x = jnp.ones((2, 2))
     (eqn,) = xfront.make_jaxpr(lambda x: lax.dot(x, x, precision=written))(x).eqns
     assert eqn.params["precision"] == shown
+    with xfront.default_matmul_precision("bfloat16"):
+        (inner,) = xfront.make_jaxpr(lambda x: x @ x)(x).eqns
+    assert inner.params["precision"] == (lax.Precision.DEFAULT,) * 2
     again = xfront.make_jaxpr(lambda x: eqn.primitive.bind(x, x, **eqn.params))(x).eqns[0]
     assert again.params == eqn.params
 

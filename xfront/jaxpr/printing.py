@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count, product
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,10 +23,25 @@ if TYPE_CHECKING:
 WIDTH = 80
 
 
-class _Names:
-    """Names of the Vars of one program and of the programs inside it."""
+class Shown(NamedTuple):
+    """What is shown of a program beside its operations: the user's line of each, the scopes around
+    it, the types of values, all parameters (also those that say nothing), the effects."""
 
-    def __init__(self) -> None:
+    lines: bool = False
+    scopes: bool = False
+    types: bool = True
+    all_params: bool = False
+    effects: bool = False
+
+
+PLAIN = Shown()
+
+
+class _Names:
+    """Names of the Vars of one program and of the programs inside it, and what else is shown."""
+
+    def __init__(self, shown: Shown = PLAIN) -> None:
+        self.shown = shown
         self.free = _letters()
         self.known: dict[Var, str] = {}
 
@@ -41,6 +56,8 @@ class _Names:
         return found
 
     def typed(self, atom: Any) -> str:
+        if not self.shown.types:
+            return self.of(atom)
         return f"{self.of(atom)}:{atom.aval.str_short(short_dtypes=True)}"
 
 
@@ -56,9 +73,9 @@ def _literal(atom: Literal) -> str:
     return f"{value}:{short}" if np.ndim(value) == 0 else f"[...]:{short}"
 
 
-def print_jaxpr(jaxpr: Jaxpr) -> str:
+def print_jaxpr(jaxpr: Jaxpr, shown: Shown = PLAIN) -> str:
     """The text of a program."""
-    return _jaxpr(jaxpr, _Names(), "")
+    return _jaxpr(jaxpr, _Names(shown), "")
 
 
 def print_eqn(eqn: JaxprEqn) -> str:
@@ -72,13 +89,34 @@ def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: str) -> str:
     head = f"{{ lambda {consts}; {params}. let"
     lines = [line for eqn in jaxpr.eqns for line in _eqn(eqn, names, indent + "    ")]
     outs = ", ".join(map(names.of, jaxpr.outvars)) + ("," if len(jaxpr.outvars) == 1 else "")
-    short = f"{head} {' '.join([line.strip() for line in lines])} in ({outs}) }}"
-    if len(lines) <= 1 and len(indent) + len(short) <= WIDTH and indent:
+    end = f"in ({outs}){_effects(jaxpr)} }}" if names.shown.effects else f"in ({outs}) }}"
+    noted = names.shown.lines or names.shown.scopes
+    short = f"{head} {' '.join([line.strip() for line in lines])} {end}"
+    if not noted and len(lines) <= 1 and len(indent) + len(short) <= WIDTH and indent:
         return " ".join(short.split())
-    return "\n".join([head, *lines, f"{indent}  in ({outs}) }}"])
+    return "\n".join([head, *lines, f"{indent}  {end}"])
+
+
+def _effects(jaxpr: Jaxpr) -> str:
+    return f" : {{ {', '.join(sorted(map(str, jaxpr.effects)))} }}"
 
 
 def _eqn(eqn: JaxprEqn, names: _Names, indent: str) -> list[str]:
+    first, *rest = _text_of(eqn, names, indent)
+    return [first + _notes(eqn, names.shown), *rest]
+
+
+def _notes(eqn: JaxprEqn, shown: Shown) -> str:
+    """The user's line and the scopes of an eqn, as a comment."""
+    found = []
+    if shown.lines and (place := eqn.source_info.location) is not None:
+        found.append(f"{place.file}:{place.line} ({place.function})")
+    if shown.scopes:
+        found.append(f"[{eqn.source_info.name_stack}]")
+    return "".join([f"  # {note}" for note in found])
+
+
+def _text_of(eqn: JaxprEqn, names: _Names, indent: str) -> list[str]:
     read = " ".join(map(names.of, eqn.invars))
     made = " ".join(map(names.typed, eqn.outvars))       # named before the Vars inside the eqn
     params = _params(eqn, names, indent + "  ")
@@ -103,7 +141,9 @@ def _is_plain(value: Any) -> bool:
 
 def _params(eqn: JaxprEqn, names: _Names, indent: str) -> list[str]:
     params = eqn.params
-    if eqn.primitive.name == "jit":              # leave out params with their usual values
+    if names.shown.all_params:
+        pass
+    elif eqn.primitive.name == "jit":              # leave out params with their usual values
         params = {k: v for k, v in params.items() if k in ("name", "jaxpr") or not _is_plain(v)}
     elif eqn.primitive.name == "broadcast_in_dim" and not params.get("broadcast_dimensions", 1):
         params = {} if not eqn.invars[0].aval.shape else params

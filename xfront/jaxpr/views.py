@@ -25,6 +25,7 @@ from xfront_ir.opdef import Pending, lookup
 from xfront_ir.ops.families import batch_elementwise
 from xfront_ir.passes.inline import inline_pending
 
+from ..arrays.arguments import only
 from ..primitives import Primitive, aval_of, parameters, primitive_of
 from .atoms import (
     CONTEXT,
@@ -37,7 +38,7 @@ from .atoms import (
     Var,
     no_effects,
 )
-from .printing import print_eqn, print_jaxpr
+from .printing import Shown, print_eqn, print_jaxpr
 
 
 class JaxprEqn:
@@ -209,12 +210,23 @@ class Jaxpr:
     def __repr__(self) -> str:
         return print_jaxpr(self)
 
-    def pretty_print(self, **options: Any) -> str:
-        """The program as text. Raises: NotImplementedError for any option."""
-        if options:
-            raise NotImplementedError(f"pretty_print: {', '.join(options)} is not supported; "
-                                      "print the jaxpr, or make_ir(f)(x) for the IR's own text")
-        return repr(self)
+    def pretty_print(self, *, source_info: bool = False, print_shapes: bool = True,
+                     custom_pp_eqn_rules: bool = True, name_stack: bool = False,
+                     print_effects: bool = False, use_color: bool | None = None) -> str:
+        """The program as text.
+
+        Args:
+          source_info, name_stack: whether the user's line, and the scopes, stand beside each eqn.
+          print_shapes: whether values have their types.
+          custom_pp_eqn_rules: whether parameters of eqns that say nothing are left out.
+          print_effects: whether the effects stand behind the results.
+          use_color: None or False only.
+        Raises: NotImplementedError for colours.
+        """
+        only("pretty_print", False, "programs are printed without colours",
+             use_color=bool(use_color))
+        return print_jaxpr(self, Shown(source_info, name_stack, print_shapes,
+                                       not custom_pp_eqn_rules, print_effects))
 
 
 class ClosedJaxpr:
@@ -281,6 +293,10 @@ class ClosedJaxpr:
 
     def __repr__(self) -> str:
         return repr(self.jaxpr)
+
+    def pretty_print(self, **options: bool) -> str:
+        """The program as text, see `Jaxpr.pretty_print`."""
+        return self.jaxpr.pretty_print(**options)
 
 
 class _Lazy:

@@ -248,22 +248,22 @@ def _branches(what: str, index: Any, funs: Sequence[Callable[..., Any]], operand
             refuse_branch_structure(what, funs, [b.out_tree for b in bodies], k)
     weaks = []
     for i in range(len(first.function.returns)):
-        found = [(b.function.returns[i].type, b.function.weak_returns[i]) for b in bodies]
-        weaks.append(_agreed(what, funs, first.out_tree, i, found))
+        weaks.append(_agreed(what, funs, bodies, i))
     captures, functions = join_captures(bodies, [len(kinds)] * len(bodies))
     results = record(ops.cond, [index, *[as_operand(x) for x in leaves], *captures], weaks,
                      branches=tuple(functions))
     return tree_unflatten(first.out_tree, results)
 
 
-def _agreed(what: str, funs: Sequence[Any], tree: Any, i: int, found: Kinds) -> bool:
+def _agreed(what: str, funs: Sequence[Any], bodies: Sequence[Any], i: int) -> bool:
     """Whether result i, of one type in all branches, is weak in the first. Raises: TypeError."""
-    first, weak = found[0]
-    if all(t is first for t, _ in found):
-        return weak
+    first = bodies[0].function
+    if all([b.function.returns[i].type is first.returns[i].type for b in bodies]):
+        return first.weak_returns[i]
     from .refusals import refuse_branch_types  # only to say what is wrong
 
-    refuse_branch_types(what, funs, tree, i, [t for t, _ in found])
+    types = [b.function.return_types for b in bodies]
+    refuse_branch_types(what, funs, bodies[0].out_tree, [*zip(*types, strict=True)])
 
 
 # --- while ------------------------------------------------------------------------------------
@@ -353,19 +353,22 @@ def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
         returned = list(zip(body.function.return_types[:n], body.function.weak_returns[:n],
                             strict=True))
         changed = False
+        wrong: list[tuple[int, Any, Any]] = []
         for i, ((t, w), (rt, rw)) in enumerate(zip(kinds, returned, strict=True)):
             if t is rt:
                 continue
             dtype, _ = promoted_dtype("carry", [(t.dtype, w), (rt.dtype, rw)])
             if t.shape != rt.shape or (dtype is not t.dtype and not w) or (
                     dtype is t.dtype and t is not rt):
-                from .refusals import refuse_carry_type  # only to say what is wrong
-
-                refuse_carry_type(what, fun, carry_tree, i, t, rt)
-            if w:
+                wrong.append((i, t, rt))
+            elif w:
                 leaves = [*leaves]
                 leaves[i] = _strong(to_type(leaves[i], dtype), dtype)
                 changed = True
+        if wrong:
+            from .refusals import refuse_carry_types  # only to say what is wrong
+
+            refuse_carry_types(what, fun, carry_tree, wrong)
         following = body.trace.following
         if following is not None and following.asked:
             grown = [s - varies(x) for x, s in

@@ -115,10 +115,8 @@ def precision_attr(precision: Any) -> Any:
         return precision_attr(DotAlgorithmPreset[precision])
     if isinstance(precision, (list, tuple)) and len(precision) == 2 and (
             type(precision[0]) is type(precision[1])):
-        pair = tuple([_word(p) for p in precision])
-    else:
-        pair = (_word(precision),) * 2
-    return None if pair == ("default", "default") else pair
+        return tuple([_word(p) for p in precision])
+    return (_word(precision),) * 2
 
 
 def conv_precision(precision: Any) -> Any:

@@ -28,18 +28,29 @@ def refuse_branch_structure(what: str, funs: Sequence[Callable[..., Any]], trees
                     f"{names[0]} is {placed(funs[0])}.")
 
 
-def refuse_branch_types(what: str, funs: Sequence[Callable[..., Any]], tree: Any, i: int,
-                        types: Sequence[Any]) -> NoReturn:
-    """Raise the TypeError of branches whose results differ in type at leaf `i`."""
+def refuse_branch_types(what: str, funs: Sequence[Callable[..., Any]], tree: Any,
+                        results: Sequence[Sequence[Any]]) -> NoReturn:
+    """Raise the TypeError of branches whose results differ in type; each result has its types in
+    all branches."""
     names = branch_names(what, len(funs))
-    path = path_of(tree, i)
-    odd = next(k for k, t in enumerate(types) if t is not types[0])
-    shown = [1, 0] if what == "cond" else [0, odd]
-    listed = ", ".join(f"{names[k]} ({placed(funs[k])}) returns {types[k]}" for k in shown)
+    found = []
+    for i, types in enumerate(results):
+        odd = next((k for k, t in enumerate(types) if t is not types[0]), None)
+        if odd is not None:
+            shown = [1, 0] if what == "cond" else [0, odd]
+            listed = ", ".join(f"{names[k]} ({placed(funs[k])}) returns {types[k]}" for k in shown)
+            found.append(f"at result{path_of(tree, i)} they differ in {way(types[0], types[odd])}: "
+                         f"{listed}")
     together = "true_fun and false_fun" if what == "cond" else "branches"
-    raise TypeError(f"{together} output must have identical types, but at result{path} they differ "
-                    f"in {way(types[0], types[odd])}: {listed}. Convert them to the same shape and "
-                    "dtype.")
+    raise TypeError(f"{together} output must have identical types, but {_each(found)}Convert "
+                    "them to the same shape and dtype.")
+
+
+def _each(found: Sequence[str]) -> str:
+    """The end of a sentence: one fault in it, several on lines of their own."""
+    if len(found) == 1:
+        return f"{found[0]}. "
+    return "".join(["these differ:", *[f"\n  {line};" for line in found], "\n"])
 
 
 def refuse_carry_structure(what: str, fun: Any, carry: Any, returned: Any) -> NoReturn:
@@ -53,15 +64,17 @@ def refuse_carry_structure(what: str, fun: Any, carry: Any, returned: Any) -> No
                     f"{placed(fun)}.")
 
 
-def refuse_carry_type(what: str, fun: Any, carry: Any, i: int, given: Any, returned: Any
-                      ) -> NoReturn:
-    """Raise the TypeError of a body that returns leaf `i` of its carry with another type."""
+def refuse_carry_types(what: str, fun: Any, carry: Any, wrong: Sequence[tuple[int, Any, Any]]
+                       ) -> NoReturn:
+    """Raise the TypeError of a body that returns leaves of its carry with other types: the number
+    of each of these leaves, the type that it has, and the one that is returned."""
     what, fun, role, start, skipped = loop_of(what, fun)
-    path = path_of(carry, i, skipped)
-    raise TypeError(f"{what} {role} output and input must have identical types, but they differ "
-                    f"in {way(given, returned)}: {start}{path} has type {given}, and {role} "
-                    f"({placed(fun)}) returned {returned} for it. Convert the initial value or "
-                    "the returned one, for instance with .astype(...).")
+    found = [f"they differ in {way(given, returned)}: {start}{path_of(carry, i, skipped)} has type "
+             f"{given}, and {role} ({placed(fun)}) returned {returned} for it"
+             for i, given, returned in wrong]
+    raise TypeError(f"{what} {role} output and input must have identical types, but {_each(found)}"
+                    "Convert the initial value or the returned one, for instance with "
+                    ".astype(...).")
 
 
 def refuse_carry_axes(what: str, fun: Any, carry: Any, i: int, more: frozenset[str]) -> NoReturn:

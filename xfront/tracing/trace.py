@@ -285,7 +285,8 @@ def leak_error(tracer: Tracer) -> UnexpectedTracerError:
         f"a tracer of type {tracer.value.type} escaped from a function transformed by "
         f"{trace.kind} (@{trace.builder.name}) and is used at {here}, but {why}.\n"
         f"It was made at {made}. Return the value from the transformed function instead of "
-        f"storing it in a global, an attribute or a closure.")
+        "storing it in a global, an attribute or a closure. Under xfront.checking_leaks() the "
+        "error is raised where the function ends.")
 
 
 # --- recording ----------------------------------------------------------------------------

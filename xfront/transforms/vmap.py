@@ -185,7 +185,15 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
         made = tree_unflatten(flat.out_tree, _mapped(function, request, operands, taken))
         return results.together(made) if results else made
 
-    return front_door(wrapped, fun)
+    made = front_door(wrapped, fun)
+    made.__doc__ = _documentation(name, getattr(fun, "__doc__", None))
+    return made
+
+
+def _documentation(name: str, own: str | None) -> str:
+    """The documentation of a mapped function, of its name and its own documentation."""
+    mapped = f"{name}, mapped over an axis of its arguments: it takes these with one more axis."
+    return f"{mapped}\n\nOriginal documentation:\n\n{own}" if own else mapped
 
 
 def _of_types(fun: Callable[..., Any], args: tuple, kwargs: dict, in_axes: Any, chunk: Any,
@@ -360,14 +368,22 @@ def _refuse_axis(fun: Any, args: Any, kwargs: Any, k: int, axis: int, t: Any) ->
 
 
 def _refuse_sizes(fun: Any, args: Any, kwargs: Any, axes: list, axis_size: int | None) -> None:
-    lines = []
+    by_size: dict[int, list[str]] = {}
     for (path, x), a in zip(tree_flatten_with_path((args, kwargs))[0], axes, strict=True):
         if a is not None:
             t, _ = kind_of("vmap", x)
-            lines.append(f"  {_where(fun, path)} of type {t} has size {t.shape[a]} along axis {a}")
-    given = f"\n  axis_size is {axis_size}" if axis_size is not None else ""
-    raise ValueError(f"vmap got inconsistent sizes for array axes to be mapped in {placed(fun)}:\n"
-                     + "\n".join(lines) + given)
+            by_size.setdefault(t.shape[a], []).append(
+                f"axis {a} of {_where(fun, path)} of type {t}")
+    lines = [] if axis_size is None else [f"the `axis_size` argument was {axis_size}"]
+    most = "most"
+    for size, places in sorted(by_size.items(), key=lambda pair: -len(pair[1])):
+        if len(places) == 1:
+            lines.append(f"one axis had size {size}: {places[0]}")
+        else:
+            lines.append(f"{most} axes ({len(places)} of them) had size {size}, e.g. {places[0]}")
+        most = "some"
+    raise ValueError("vmap got inconsistent sizes for array axes to be mapped:\n  * "
+                     + ";\n  * ".join(lines) + f"\nThe mapped function is {placed(fun)}.")
 
 
 def _where(fun: Any, path: tuple) -> str:

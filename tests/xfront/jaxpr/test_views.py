@@ -367,3 +367,23 @@ def test_a_tracer_of_a_derivative_has_a_primal_outside_and_can_be_referenced_wea
         leaked = []
         jax.grad(lambda x: leaked.append(x) or x)(1.0)
         _ = leaked[0].primal
+
+
+def test_programs_are_printed_with_lines_scopes_and_effects_where_asked():
+    def f(x):
+        with jax.named_scope("layer"):
+            y = jnp.sin(x)
+        return jax.lax.cond(y > 0, jnp.cos, lambda x: x, y)
+
+    program = jax.make_jaxpr(f)(1.0)
+    assert program.pretty_print() == str(program) == program.jaxpr.pretty_print(use_color=False)
+    first = program.pretty_print(source_info=True, name_stack=True).splitlines()[1]
+    assert first.startswith("    b:f32[] = sin") and "test_views.py:" in first
+    assert first.endswith(".f)  # [layer]")
+    assert "f32" not in program.pretty_print(print_shapes=False).partition("0.0:f32[]")[0]
+    assert program.pretty_print(print_effects=True).endswith(") : {  } }")
+    inner = jax.make_jaxpr(jax.jit(f))(1.0)
+    assert "keep_unused" not in inner.pretty_print()
+    assert "keep_unused=False" in inner.pretty_print(custom_pp_eqn_rules=False)
+    with pytest.raises(NotImplementedError, match="without colours"):
+        program.pretty_print(use_color=True)

@@ -47,6 +47,28 @@ def test_switch_clamps():
         lax.switch(0, [], 3.0)
 
 
+def test_all_carries_and_results_of_other_types_are_listed():
+    x = jnp.ones(3)
+
+    def step(c, _=None):
+        return (c[0].astype(jnp.float16), c[1], jnp.ones(2)), None
+
+    for loop, first in (
+            (lambda: lax.scan(step, (x, x, x), None, length=2), "carry"),
+            (lambda: lax.while_loop(lambda c: True, lambda c: step(c)[0], (x, x, x)), "carry"),
+            (lambda: lax.fori_loop(0, 3, lambda i, c: step(c)[0], (x, x, x)), "init_val")):
+        with pytest.raises(TypeError, match="identical types, but these differ:") as caught:
+            loop()
+        lines = str(caught.value).splitlines()
+        assert len(lines) == 4 and lines[3].startswith("Convert the initial value")
+        assert f"in dtype: {first}[0] has type f32[3]" in lines[1]
+        assert f"in shape: {first}[2] has type f32[3]" in lines[2]
+    with pytest.raises(TypeError, match="but these differ:") as caught:
+        lax.cond(True, lambda: (x, x, 1), lambda: (x.astype(jnp.float16), jnp.ones(2), 1))
+    assert "at result[0] they differ in dtype" in str(caught.value)
+    assert "at result[1] they differ in shape" in str(caught.value)
+
+
 def test_while_promotes_weak_carries_only():
     assert lax.while_loop(lambda c: c < 5, lambda c: c + jnp.float32(1), 0.0).dtype == np.float32
     with pytest.raises(TypeError, match="identical types"):

@@ -178,12 +178,14 @@ DERIVATIVES = {
 BATCHES = {
     "sizes": Refused(
         lambda: jax.vmap(lambda a, b: a["u"] + b)({"u": X}, X[:2]),
-        ValueError, ("argument a['u'] of type f32[3] has size 3", "argument b", "size 2", HERE)),
+        ValueError, ("size 3: axis 0 of argument a['u'] of type f32[3]", "argument b", "size 2",
+                     HERE)),
     "sizes of keyword arguments": Refused(
         lambda: jax.vmap(lambda a, *, k: a + k)(X, k=X[:2]),
         ValueError, ("argument a", "keyword argument k", HERE)),
     "sizes against axis_size": Refused(
-        lambda: jax.vmap(lambda a: a, axis_size=4)(X), ValueError, ("axis_size is 4", "size 3")),
+        lambda: jax.vmap(lambda a: a, axis_size=4)(X),
+        ValueError, ("`axis_size` argument was 4", "size 3")),
     "rank": Refused(
         lambda: jax.vmap(lambda a: a)(1.0),
         ValueError, ("rank should be at least 1", "argument a")),

@@ -20,6 +20,14 @@ def test_compiled_functions_take_the_arguments_that_are_not_static():
         compiled(jnp.arange(3))
 
 
+def test_stages_are_shown_with_name_and_types():
+    traced = jax.jit(jnp.sin).trace(SPEC)
+    lowered = traced.lower()
+    types = "sin: ((ShapedArray(float32[3]),), {})"
+    assert [repr(s) for s in (traced, lowered, lowered.compile())] == [
+        f"Traced({types})", f"Lowered({types})", f"Compiled({types})"]
+
+
 def test_compiled_functions_run_in_cpp_and_refuse_what_they_cannot_take():
     compiled = jax.jit(lambda x: x + 1).lower(SPEC).compile()
     assert compiled(X).tolist() == [1, 2, 3]

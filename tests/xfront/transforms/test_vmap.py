@@ -87,3 +87,33 @@ def test_axes_are_ints(axes):
     if not isinstance(axes, dict):
         with pytest.raises(TypeError, match="out_axes must be an int"):
             jax.vmap(lambda x: x, out_axes=axes)
+
+
+@pytest.mark.parametrize(("sizes", "axis_size", "lines"), [
+    ((3, 4), None, ["one axis had size 3: axis 0 of argument a of type f32[3];",
+                    "one axis had size 4: axis 0 of argument b of type f32[4]"]),
+    ((3, 4, 4), None, ["most axes (2 of them) had size 4, e.g. axis 0 of argument b of type "
+                       "f32[4];",
+                       "one axis had size 3: axis 0 of argument a of type f32[3]"]),
+    ((3, 3, 4, 4), None, ["most axes (2 of them) had size 3, e.g. axis 0 of argument a of type "
+                          "f32[3];",
+                          "some axes (2 of them) had size 4, e.g. axis 0 of argument c of type "
+                          "f32[4]"]),
+    ((3,), 5, ["the `axis_size` argument was 5;",
+               "one axis had size 3: axis 0 of argument a of type f32[3]"])])
+def test_sizes_that_do_not_agree_are_listed_by_size(sizes, axis_size, lines):
+    def f(a, b=None, c=None, d=None):
+        return a
+
+    with pytest.raises(ValueError, match="inconsistent sizes") as caught:
+        jax.vmap(f, axis_size=axis_size)(*map(jnp.ones, sizes))
+    assert [line.strip(" *") for line in str(caught.value).splitlines()[1:-1]] == lines
+
+
+def test_the_documentation_says_that_the_function_is_mapped():
+    def f(x):
+        """The docs."""
+        return x
+
+    assert jax.vmap(f).__doc__.startswith("f, mapped") and jax.vmap(f).__doc__.endswith("The docs.")
+    assert "Original" not in jax.vmap(lambda x: x).__doc__ and f.__doc__ == "The docs."
