@@ -86,15 +86,15 @@ def _weights(n: int, places: Any, widths: Any, method: ResizeMethod, dtype: Any)
     The weights are those of the filter, widened by `widths`. The weights of a value sum to 1, and
     pixels outside the image have none; PyTorch's cubic filter repeats the pixels at the edges.
     """
-    places = jnp.asarray(places, dtype)
+    places = jnp.asarray(places, dtype)[None]
     edge = 2 if method is ResizeMethod.CUBIC_PYTORCH else 0
     pixels = np.arange(-edge, n + edge)[:, None].astype(dtype)
     made = _FILTERS[method](jnp.abs(places - pixels) / jnp.asarray(widths, dtype))
     if edge and n:
         before, made, after = made[:edge], made[edge:n + edge], made[n + edge:]
-        made = jnp.concatenate([made[:1] + jnp.sum(before, 0), made[1:]])
-        made = jnp.concatenate([made[:-1], made[-1:] + jnp.sum(after, 0)])
-    total = jnp.sum(made, 0)
+        made = jnp.concatenate([made[:1] + jnp.sum(before, 0, keepdims=True), made[1:]])
+        made = jnp.concatenate([made[:-1], made[-1:] + jnp.sum(after, 0, keepdims=True)])
+    total = jnp.sum(made, 0, keepdims=True)
     there = jnp.abs(total) > 1000 * float(np.finfo(dtype).eps)
     made = jnp.where(there, made / jnp.where(there, total, 1), 0)
     return jnp.where((places >= -0.5) & (places <= n - 0.5), made, 0)

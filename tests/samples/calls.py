@@ -10,9 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import xfront as jax
+import xfront.image
 import xfront.nn.initializers
 import xfront.numpy as jnp
+import xfront.ops
+import xfront.scipy.cluster.vq
+import xfront.scipy.fft
+import xfront.scipy.integrate
 import xfront.scipy.linalg as slinalg
+import xfront.scipy.ndimage
+import xfront.scipy.optimize
+import xfront.scipy.signal
+import xfront.scipy.sparse.linalg
 import xfront.scipy.special as special
 from xfront import lax, nn
 from xfront.scipy import stats
@@ -25,7 +34,8 @@ TABLES = {
     "lax": other_rows.LAX, "lax.linalg": other_rows.LAX_LINALG, "nn": other_rows.NN,
     "nn.initializers": other_rows.INITIALIZERS, "random": other_rows.RANDOM,
     "scipy.special": other_rows.SPECIAL, "scipy.linalg": other_rows.SCIPY_LINALG,
-    "scipy.stats": other_rows.STATS,
+    "scipy.stats": other_rows.STATS, "image": other_rows.IMAGE, "ops": other_rows.OPS,
+    "scipy.signal": other_rows.SIGNAL, **other_rows.OTHER_SCIPY,
     **{f"scipy.stats.{name}": numpy_rows.rows(f"stats.{name}", " ".join(
         getattr(stats, name).__all__), given) for name, given in other_rows.DISTRIBUTIONS.items()},
 }  # fmt: skip
@@ -107,4 +117,4 @@ def ways(text: str) -> Iterator[Call]:
 def _total(made: Any) -> Any:
     leaves = [x for x in jax.tree.leaves(made) if hasattr(x, "dtype")]
     return sum([jnp.real(x).astype("float32").sum() for x in leaves
-                if jnp.issubdtype(x.dtype, jnp.inexact)], jnp.zeros(()))
+                if jnp.issubdtype(x.dtype, jnp.inexact)], jnp.zeros((), "float32"))

@@ -137,7 +137,10 @@ NUMPY: Rows = {
     "histogram": ("jnp.histogram(x, 4)", "jnp.histogram(x, p)", "jnp.histogram(m, 4, weights=n)",
                   "jnp.histogram(j, 3, density=True)"),
     "histogram2d": ("jnp.histogram2d(x, y, 3)", "jnp.histogram2d(x, y, [p, p], weights=y)"),
-    "histogramdd": "jnp.histogramdd(m, 2)", "histogram_bin_edges": "jnp.histogram_bin_edges(x, 3)",
+    "histogramdd": ("jnp.histogramdd(m, 2)", "jnp.histogramdd(j, [2, 3, 4], weights=x, "
+                    "density=True)",
+                    "jnp.histogramdd([x, y], [p, 3], [(0.0, 1.0), (0.2, 0.8)])"),
+    "histogram_bin_edges": "jnp.histogram_bin_edges(x, 3)",
     "i0": "jnp.i0(m)", "indices": "jnp.indices((2, 3))",
     "interp": ("jnp.interp(x, p, p)", "jnp.interp(m, p, p, left=0.0, right=1.0)",
                "jnp.interp(x, y, y, period=1.0)", "jnp.interp(j, i, x)"),

@@ -67,10 +67,12 @@ LAX: Rows = {
     "custom_root": "lax.custom_root(lambda v: v * v - q, 1.0, lambda f, v: jnp.sqrt(q), "
         "lambda g, v: v / g(1.0))",
     "dynamic_index_in_dim": "lax.dynamic_index_in_dim(m, i[0])",
-    "dynamic_slice": "lax.dynamic_slice(m, (i[0], 0), (2, 2))",
+    "dynamic_slice": ("lax.dynamic_slice(m, (i[0], 0), (2, 2))",
+                      "lax.dynamic_slice(m, (i[0], i[1].astype('uint8')), (2, 2))"),
     "dynamic_slice_in_dim": "lax.dynamic_slice_in_dim(m, i[0], 2)",
     "dynamic_update_index_in_dim": "lax.dynamic_update_index_in_dim(m, x, i[0], 0)",
-    "dynamic_update_slice": "lax.dynamic_update_slice(m, n[:2], (i[0], 0))",
+    "dynamic_update_slice": ("lax.dynamic_update_slice(m, n[:2], (i[0], 0))",
+        "lax.dynamic_update_slice(m, n[:2], (i[0], i[1].astype('int8')))"),
     "dynamic_update_slice_in_dim": "lax.dynamic_update_slice_in_dim(m, n[:2], i[0], 0)",
     "gather": "lax.gather(m, j[:, :1], lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, 3), "
         "mode='fill')",
@@ -149,7 +151,9 @@ LAX_LINALG: Rows = {
     "svd": "lax.linalg.svd(m, full_matrices=False)",
     "symmetric_product": "lax.linalg.symmetric_product(m, n)",
     "triangular_solve": ("lax.linalg.triangular_solve(m, n, left_side=True, lower=True)",
-                         "lax.linalg.triangular_solve(z, k, conjugate_a=True, transpose_a=True)"),
+                         "lax.linalg.triangular_solve(z, k, conjugate_a=True, transpose_a=True)",
+                         "lax.linalg.triangular_solve(t, t[:, 0], left_side=True)",
+                         "lax.linalg.triangular_solve(t, t[:, :2], unit_diagonal=True)"),
     "tridiagonal": "lax.linalg.tridiagonal(s)",
     "tridiagonal_solve": "lax.linalg.tridiagonal_solve(x, 2.0 + y, x, n)",
 }
@@ -328,4 +332,47 @@ SCIPY_LINALG: Rows = {
     "solve_sylvester": ("slinalg.solve_sylvester(m, s, n)", "slinalg.solve_sylvester(t, t, t)",
                         "slinalg.solve_sylvester(z, h, k, method='eigen')"),
     "sqrtm": ("slinalg.sqrtm(s)", "slinalg.sqrtm(t)", "slinalg.sqrtm(z)"),
+}
+
+IMAGE: Rows = {
+    "resize": tuple([f"jax.image.resize(m, (5, 2), '{method}')" for method in (
+        "linear", "cubic", "lanczos3", "nearest", "area")]) + (
+        "jax.image.resize(g, (2, 8, 2, 3), 'linear', antialias=False)",
+        "jax.image.resize(j, (2, 2), 'linear')"),
+    "scale_and_translate": (
+        "jax.image.scale_and_translate(m, (4, 5), (0, 1), x[:2], y[:2], 'linear')",
+        "jax.image.scale_and_translate(m, (3, 4), (1,), x[:1], y[:1], 'cubic', antialias=False)"),
+}
+OPS: Rows = {
+    **{name: (f"jax.ops.{name}(x, i, 3)", f"jax.ops.{name}(m, i % 2, 2, True)",
+              f"jax.ops.{name}(m, i, num_segments=3, bucket_size=2)")
+       for name in ("segment_max", "segment_min", "segment_prod", "segment_sum")},
+}
+SIGNAL: Rows = {
+    **{name: (f"jax.scipy.signal.{name}(x, y, mode='same')", f"jax.scipy.signal.{name}(m, n)")
+       for name in ("convolve", "correlate", "fftconvolve")},
+    "convolve2d": "jax.scipy.signal.convolve2d(m, n, mode='same', fillvalue=0.0)",
+    "correlate2d": "jax.scipy.signal.correlate2d(m, n, mode='same', fillvalue=0.0)",
+    "csd": "jax.scipy.signal.csd(g, g, nperseg=2)", "welch": "jax.scipy.signal.welch(g, nperseg=2)",
+    "detrend": ("jax.scipy.signal.detrend(m)", "jax.scipy.signal.detrend(m, type='constant')"),
+    "stft": "jax.scipy.signal.stft(p, nperseg=4)[2]",
+    "istft": "jax.scipy.signal.istft(jnp.swapaxes(k, 0, 1), nperseg=4)[1]",
+}
+OTHER_SCIPY: dict[str, Rows] = {
+    "scipy.ndimage": {"map_coordinates": (
+        "jax.scipy.ndimage.map_coordinates(m, [x, y], 1)",
+        "jax.scipy.ndimage.map_coordinates(j, [m, n], 0, mode='nearest')")},
+    "scipy.fft": {
+        **{name: (f"jax.scipy.fft.{name}(m)", f"jax.scipy.fft.{name}(x, n=4, norm='ortho')")
+           for name in ("dct", "idct")},
+        **{name: f"jax.scipy.fft.{name}(m, s=(3, 4), axes=(0, 1))" for name in ("dctn", "idctn")}},
+    "scipy.integrate": {"trapezoid": ("jax.scipy.integrate.trapezoid(m, x)",
+                                      "jax.scipy.integrate.trapezoid(m, dx=0.5, axis=0)")},
+    "scipy.cluster.vq": {"vq": "jax.scipy.cluster.vq.vq(m, n)"},
+    "scipy.optimize": {"minimize": "jax.scipy.optimize.minimize(lambda v: jnp.sum((v - x) ** 2), "
+                                   "jnp.zeros_like(x), method='BFGS').x"},
+    "scipy.sparse.linalg": {
+        "bicgstab": "jax.scipy.sparse.linalg.bicgstab(s, x)[0]",
+        "cg": "jax.scipy.sparse.linalg.cg(lambda v: y * v, x, tol=1e-3, maxiter=3)[0]",
+        "gmres": "jax.scipy.sparse.linalg.gmres(s, x)[0]"},
 }

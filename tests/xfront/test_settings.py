@@ -97,6 +97,31 @@ def test_the_library_promotes_nothing_of_the_users(package: str) -> None:
     assert derivatives or package in ("nn.initializers",)
 
 
+WIDE = {"f": np.float64, "i": np.int64, "c": np.complex128, "b": np.bool_}
+"""For the kind of a dtype, the one of 64 bits."""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("package", [*calls.TABLES, "indexing"])
+def test_the_library_promotes_nothing_where_numbers_have_64_bits(package: str) -> None:
+    """Operands of 32 and of 64 bits; of three rows one in every run of the tests, all where
+    `XFRONT_GENERATED` is set."""
+    rows = numpy_rows.INDEXING if package == "indexing" else calls.TABLES[package]
+    one_of = 1 if "XFRONT_GENERATED" in os.environ else 3
+    wrong = []
+    with jax.enable_x64(True):
+        for text in itertools.islice(calls.texts(rows), None, None, one_of):
+            for call, wide in itertools.product(calls.ways(text), (False, True)):
+                operands = [x.astype(WIDE[x.dtype.kind]) if wide else x for x in call.operands]
+                call = call._replace(operands=tuple(operands))
+                if refusal(call) is None:
+                    with strictly():
+                        if error := refusal(call):
+                            wrong.append(f"{call.way} of {text}, {operands}: {error!r}")
+    assert not wrong, "\n".join(wrong)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_calls_that_need_to_know_their_operands_promote_nothing_either() -> None:
     for text in calls.texts(numpy_rows.CONCRETE):
@@ -241,7 +266,7 @@ custom_linear_solve map scan vectorize
 
 CONVOLUTIONS = """
 conv conv_general_dilated conv_general_dilated_local conv_general_dilated_patches conv_transpose
-conv_with_general_padding convolve correlate
+conv_with_general_padding convolve correlate convolve2d correlate2d
 """.split()
 
 
@@ -274,7 +299,8 @@ def test_products_obey_the_users_precision_and_algorithms_do_not(package: str) -
 
 def test_convolutions_obey_the_users_precision() -> None:
     for name in CONVOLUTIONS:
-        package = "lax" if name.startswith("conv_") or name == "conv" else "numpy"
+        package = "lax" if name.startswith("conv_") or name == "conv" else (
+            "scipy.signal" if name.endswith("2d") else "numpy")
         for text in calls.texts({name: calls.TABLES[package][name]}):
             with jax.default_matmul_precision("highest"):
                 assert precisions(traced(calls.value(text))) == {("highest", "highest")}

@@ -16,8 +16,11 @@ from types import FrameType
 from xfront_ir.locations import is_library
 
 _ROOM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-_PUBLIC = tuple([os.path.join(_ROOM, room, "") for room in
-                 ("lax", "nn", "numpy", "random", "scipy")])
+_PUBLIC = (
+    *[os.path.join(_ROOM, room, "") for room in ("lax", "nn", "numpy", "random", "scipy")],
+    os.path.join(_ROOM, "experimental", "sparse", ""),
+    *[os.path.join(_ROOM, file) for file in ("flatten_util.py", "image.py", "ops.py")],
+)
 _OTHERS = tuple([os.path.join(_ROOM, *path) for path in (
     ("lax", "associative.py"), ("lax", "control_flow.py"), ("numpy", "applying.py"),
     ("numpy", "ufuncs.py"))])

@@ -134,21 +134,21 @@ def _bfgs(both: Callable[[Any], Any], x: Any, limit: Any, order: Any, turns: int
         return ~small(s.g) & known(s.f, s.g) & (s.turns < turns) & ~s.failed
 
     def step(s: _Search) -> _Search:
-        p = -jnp.matmul(s.inverse, s.g, precision="highest")
+        p = -_dot(s.inverse, s.g)
         # while nothing is known of the curvature, move by 1 at most
         first = jnp.where(s.turns == 0, jnp.minimum(1, 1 / jnp.linalg.norm(p)), 1).astype(x.dtype)
         line = _line(both, s.x, s.f, s.g, p, first, tries)
         change = line.t * p
         moved = s.x + change
         y = line.g - s.g
-        rho = 1 / jnp.vdot(y, change)
+        rho = 1 / _dot(y, change)
         # the second Wolfe condition implies y^T s > 0; where that fails, keep the old inverse
         keep = ~(jnp.isfinite(rho) & (rho > 0))
         rho = jnp.where(keep, 0, rho)
-        scale = jnp.where(s.turns == 0, 1 / (rho * jnp.vdot(y, y) + keep), 1)
+        scale = jnp.where(s.turns == 0, 1 / (rho * _dot(y, y) + keep), 1)
         inverse = s.inverse * jnp.where(keep, 1, scale).astype(x.dtype)
-        hy = jnp.matmul(inverse, y, precision="highest")
-        update = ((1 + rho * jnp.vdot(y, hy)) * rho * jnp.outer(change, change)
+        hy = _dot(inverse, y)
+        update = ((1 + rho * _dot(y, hy)) * rho * jnp.outer(change, change)
                   - rho * (jnp.outer(hy, change) + jnp.outer(change, hy)))
         worse = ~(line.f <= s.f) | (line.t == 0)
         return _Search(moved, line.f, line.g, jnp.where(keep, s.inverse, inverse + update),
@@ -162,6 +162,11 @@ def _bfgs(both: Callable[[Any], Any], x: Any, limit: Any, order: Any, turns: int
     return OptimizeResults(s.x, success, status, s.f, s.g, s.inverse, s.calls, s.calls, s.turns)
 
 
+def _dot(a: Any, b: Any) -> Any:
+    """A product in the highest precision, whatever precision the user has set."""
+    return jnp.matmul(a, b, precision="highest")
+
+
 def _line(both: Callable[[Any], Any], x: Any, f0: Any, g0: Any, p: Any, first: Any, tries: int
           ) -> _Line:
     """A step along p that satisfies the strong Wolfe conditions, or the best one found.
@@ -170,7 +175,7 @@ def _line(both: Callable[[Any], Any], x: Any, f0: Any, g0: Any, p: Any, first: A
     minimum of the parabola through the known values, or the interval's middle where that minimum
     is near an end.
     """
-    d0 = jnp.vdot(g0, p)
+    d0 = _dot(g0, p)
     c1, c2 = 1e-4, 0.9
 
     def unfinished(s: _Line) -> Any:
@@ -185,7 +190,7 @@ def _line(both: Callable[[Any], Any], x: Any, f0: Any, g0: Any, p: Any, first: A
         t = jnp.where(s.inside, jnp.where(good, parabola, (s.low + s.high) / 2),
                       jnp.where(s.calls == 0, first, 2 * s.t)).astype(x.dtype)
         f, g = both(x + t * p)
-        d = jnp.vdot(g, p)
+        d = _dot(g, p)
         # a value that is not finite counts as too large: the step was too long
         bad = ~(f <= f0 + c1 * t * d0) | ~jnp.isfinite(d) | (f >= s.f_low) & (s.calls > 0)
         done = ~bad & (jnp.abs(d) <= -c2 * d0)
