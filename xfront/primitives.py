@@ -27,6 +27,8 @@ from .dimension_numbers import (
     ScatterDimensionNumbers,
 )
 from .on_demand import above
+from .tracing.trace import state
+from .tracing.tracer import Tracer
 
 
 class BindParams(dict[str, Any]):
@@ -94,20 +96,24 @@ class Primitive:
         """
         if self.is_own:
             return above("own").bind_own(self, args, params)
+        if self._impl is not None and state.current is None and Tracer not in map(type, args):
+            return self._impl(*args, **params)
         return above("binding").bind_op(self, args, params)
 
     def get_bind_params(self, params: Mapping[str, Any]) -> BindParams:
         """The params of an eqn as `bind(*args, **params)` takes them."""
         return BindParams(params)
 
-    def impl(self, *args: Any, **params: Any) -> Any:
-        """Run the primitive on arrays. Raises: NotImplementedError where it has neither an
-        implementation nor a lowering."""
-        if not self.is_own:
-            return self.bind(*args, **params)
-        if self._impl is None:
+    @property
+    def impl(self) -> Callable[..., Any]:
+        """The function that runs the primitive on arrays: that of `def_impl`, else one that raises
+        NotImplementedError where the primitive has no lowering either."""
+        return self._run if self._impl is None else self._impl
+
+    def _run(self, *args: Any, **params: Any) -> Any:
+        if self.is_own:
             return above("own").apply_primitive(self, *args, **params)
-        return self._impl(*args, **params)
+        return above("binding").bind_op(self, args, params)
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
         """Types of the results and effects, from types of the operands. Raises: NotImplementedError
@@ -124,8 +130,18 @@ class Primitive:
                                       "are fixed; make a Primitive of your own, or use custom_jvp")
 
     def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the function that runs the primitive on arrays: `impl(*args, **params)`."""
-        self._refuse_rule("def_impl")
+        """Set the function that runs the primitive on arrays: `impl(*args, **params)`.
+
+        That of a built-in primitive runs where nothing is traced: in `bind`, and so in interpreters
+        of programs. The functions of `lax` do not ask for it.
+
+        >>> from xfront.extend.core import jaxpr_as_fun
+        >>> counted, sin = [], lax.sin_p.impl
+        >>> rule = lax.sin_p.def_impl(lambda x, **params: counted.append(x) or sin(x, **params))
+        >>> jaxpr_as_fun(xfront.make_jaxpr(jnp.sin)(0.0))(jnp.zeros(2)), len(counted)
+        ([Array([0., 0.], dtype=float32)], 1)
+        >>> rule = lax.sin_p.def_impl(sin)
+        """
         self.changed()
         self._impl = impl
         return impl

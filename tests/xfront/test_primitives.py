@@ -173,3 +173,28 @@ def test_params_to_bind_with():
     for out in (eqn.primitive.bind(jnp.ones((2, 3)), **made),
                 eqn.primitive.bind(*functions, jnp.ones((2, 3)), **params)):
         assert out.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_an_implementation_of_a_program_runs_where_nothing_is_traced():
+    seen, sin = [], lax.sin_p.impl
+    lax.sin_p.def_impl(lambda x, **params: (seen.append(x), sin(x, **params))[1])
+    try:
+        program = xfront.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0)
+        x = jnp.arange(3.0)
+        for run in (lax.sin_p.bind, lax.sin_p.impl,
+                    lambda x: xfront.core.eval_jaxpr(program.jaxpr, program.consts, x[0])[0]):
+            seen.clear()
+            run(x)
+            assert len(seen) == 1
+        seen.clear()
+        assert xfront.grad(lax.sin_p.bind)(0.0) == 1 and xfront.jit(lax.sin_p.bind)(0.0) == 0
+        assert seen == []
+    finally:
+        lax.sin_p.def_impl(sin)
+    assert lax.sin_p.bind(0.0) == 0 and seen == []
+
+
+def test_numbers_of_python_in_a_choice_have_the_dtype_of_the_other_case():
+    program = xfront.make_jaxpr(xfront.nn.relu)(1.0)
+    for x in (2.0, jnp.float32(2.0)):
+        assert xfront.core.eval_jaxpr(program.jaxpr, program.consts, x) == [2.0]

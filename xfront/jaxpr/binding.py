@@ -30,7 +30,7 @@ def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]
     kinds = [kind_of(primitive.name, x) for x in operands]
     attrs = attributes(primitive, params)
     if definition is ops.select_n and len(args) == 3 and str(kinds[0][0].dtype) == "bool":
-        return emit(ops.select, *_alike([operands[0], operands[2], operands[1]]))
+        return emit(ops.select, *_alike([operands[0], operands[2], operands[1]], operands[1:]))
     if definition.batch is batch_elementwise and len(args) > 1:
         operands = _alike(operands)
     if definition is ops.call:
@@ -60,12 +60,13 @@ def _bind_on_refs(name: str, args: Sequence[Any]) -> Any:
     return [] if name == "addupdate" else found
 
 
-def _alike(operands: Sequence[Any]) -> list[Any]:
-    """Operands of an elementwise op: Python numbers get the dtype of the other operands, and
-    scalars are broadcast to their shape."""
+def _alike(operands: Sequence[Any], alike: Sequence[Any] | None = None) -> list[Any]:
+    """Operands of an elementwise op: Python numbers get the dtype of the other operands, of those
+    in `alike` where that is given, and scalars are broadcast to their shape."""
     shapes = [np.shape(x) for x in operands]
     whole = next((s for s in shapes if s), ())
-    typed = next((x.dtype for x in operands if hasattr(x, "dtype")), None)
+    typed = next((x.dtype for x in (operands if alike is None else alike)
+                  if hasattr(x, "dtype")), None)
     made = []
     for x, shape in zip(operands, shapes, strict=True):
         if typed is not None and type(x) in (int, float, complex):
