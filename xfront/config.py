@@ -393,6 +393,10 @@ explain_cache_misses = _option(
     "jax_explain_cache_misses", False, "Log why a function under jit is traced: at WARNING, to the "
     "logger `jax._src.interpreters.partial_eval`."
 )  # fmt: skip
+disallow_mesh_context_manager = _option(
+    "jax_disallow_mesh_context_manager", False, "RuntimeError where `with mesh:` sets a mesh; "
+    "`xfront.set_mesh(mesh)` does in its place."
+)  # fmt: skip
 no_tracing = _option(
     "jax_no_tracing", False, "RuntimeError where a function would be traced."
 )  # fmt: skip

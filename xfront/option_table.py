@@ -12,7 +12,6 @@ from typing import Any
 
 NO_TRANSFERS = "arrays move between processes by programs, as XLA's collectives do"
 NO_ENCRYPTION = "what processes say to one another is not encrypted here: keep it in one network"
-NO_MESHES = "there are no meshes here: arrays are on one device"
 NO_PALLAS = "there is no Pallas here"
 NO_EXPORT = "exported programs have one calling convention and one format; xfront.export says which"
 NO_JAX2TF = "there is no jax2tf here"
@@ -22,7 +21,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "eager_constant_folding": (False, "passes fold constants when a program is compiled"),
     "jax_accurate_erf_inv": (False, "erf_inv has one form here"),
     "jax_allow_f16_reductions": (True, "give sums a wider dtype with `dtype=float32`"),
-    "jax_auto_pcast": (True, NO_MESHES),
+    "jax_auto_pcast": (True, "inside shard_map, values that meet are cast to vary over the same "
+                       "axes; lax.pcast(x, axes, to='varying') says where"),
     "jax_backend_target": ("", "programs run in this process"),
     "jax_compilation_cache_check_contents": (False, "call xfront.clear_caches() and compile under "
                                              "XFRONT_CACHE=0 to compare"),
@@ -38,7 +38,6 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "jax_disable_bwd_checks": (False, "the backward function gives cotangents of the types of the "
                                "arguments"),
     "jax_disable_vmap_shmap_error": (False, "shard_map has no such error"),
-    "jax_disallow_mesh_context_manager": (False, NO_MESHES),
     "jax_distributed_debug": (False, "errors say which process they are about"),
     "jax_enable_pgle": (False, "programs are not compiled from profiles"),
     "jax_error_checking_behavior_divide": ("ignore", "set jax_debug_infs or jax_debug_nans"),
@@ -60,10 +59,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "jax_pallas_poison_buffers": (False, NO_PALLAS),
     "jax_pjrt_client_create_options": (None, "XLA_FLAGS and the XLA_PYTHON_CLIENT_* variables "
                                        "reach the client"),
-    "jax_refs_to_pins": (False, "there are no refs here"),
-    "jax_remat_barrier_no_cotangents": (False, "checkpoint has one behaviour here"),
-    "jax_remat3": (False, "checkpoint has one behaviour here"),
-    "jax_remove_size_one_mesh_axis_from_type": (False, NO_MESHES),
+    "jax_refs_to_pins": (False, "the content of a reference is an operand of the program"),
+    "jax_remat_barrier_no_cotangents": (False, "the barrier of a checkpoint is on its cotangents "
+                                        "too; checkpoint(prevent_cse=False) leaves it out"),
+    "jax_remove_size_one_mesh_axis_from_type": (
+        False, "types name all axes of a mesh; make the mesh without its axes of size 1"),
     "jax_scan3": (False, "scan has one behaviour here"),
     "jax_share_binary_between_hosts": (False, "each process compiles its programs"),
     "jax_threefry_partitionable": (True, "random bits are those of the partitionable generator"),
@@ -97,7 +97,8 @@ IDLE: dict[str, tuple[Any, str]] = {
         True, "a location is one line: the innermost of the user's code"),
     "jax_mosaic_allow_hlo": (False, NO_PALLAS),
     "jax_mosaic_unzip_debug_locations": (True, NO_PALLAS),
-    "jax_mutable_array_checks": (True, "there are no mutable arrays here"),
+    "jax_mutable_array_checks": (True, "references are always checked: none may be given to "
+                                 "an operation twice"),
     "jax_oneapi_visible_devices": ("all", "there is no client for oneAPI here"),
     "jax_pallas_auto_assign_collective_ids": ("no", NO_PALLAS),
     "jax_pallas_auto_assign_collective_ids_limit": (25, NO_PALLAS),
@@ -112,6 +113,8 @@ IDLE: dict[str, tuple[Any, str]] = {
     "jax_ragged_dot_use_ragged_dot_instruction": (
         True, "ragged_dot is made of products that every platform has"),
     "jax_raise_on_ppermute_sort_diff": (True, "ppermute has its pairs in the order given"),
+    "jax_remat3": (False, "checkpoint is a pass over the IR, which asks a policy about the "
+                   "operations inside of loops, branches and inner checkpoints"),
     "jax_remove_custom_partitioning_ptr_from_cache_key": (False, "there is no custom_partitioning"),
     "jax_send_traceback_to_runtime": ("off", "the runtime gets no tracebacks"),
     "jax_serialization_version": (0, NO_EXPORT),
@@ -127,9 +130,9 @@ IDLE: dict[str, tuple[Any, str]] = {
         100, "a location is one line: the innermost of the user's code"),
     "jax_tracer_error_num_traceback_frames": (
         5, "errors name the line that made a value, not the frames around it"),
-    "jax_use_cpp_shard_args": (False, "arrays are on one device, and C++ hands them over"),
+    "jax_use_cpp_shard_args": (False, "C++ hands arrays over, on one device and on several"),
     "jax_use_direct_linearize": (True, "linearize is one pass; both give the same"),
     "jax_use_emit_pipeline_primitive": (False, NO_PALLAS),
-    "jax_use_rgv3": (True, NO_MESHES),
-    "jax_use_shardy_partitioner": (True, "programs of one device are not partitioned"),
+    "jax_use_rgv3": (True, "collectives list the devices of their groups"),
+    "jax_use_shardy_partitioner": (True, "Shardy divides every program on several devices"),
 }

@@ -295,3 +295,17 @@ def test_arrays_in_cycles() -> None:
 
 def test_config_is_one_object() -> None:
     assert isinstance(config, ConfigNamespace)
+
+
+def test_with_mesh_is_refused_where_the_option_asks_for_it() -> None:
+    mesh = jax.make_mesh((1,), ("x",))
+    with mesh:
+        pass
+    config.update("jax_disallow_mesh_context_manager", True)
+    try:
+        with pytest.raises(RuntimeError, match="set_mesh"), mesh:
+            pass
+        with jax.set_mesh(mesh):
+            pass
+    finally:
+        config.update("jax_disallow_mesh_context_manager", False)

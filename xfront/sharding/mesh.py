@@ -14,6 +14,7 @@ from xfront_ir.sharding import MeshAxes
 
 from ..arrays import binding
 from ..arrays.manual_axes import ManualAxisType
+from ..config import disallow_mesh_context_manager
 from ..tracebacks import front_door
 from .entered import Entered
 from .fixed import Fixed
@@ -263,6 +264,9 @@ class Mesh(_Axes):
         return f"Mesh({self._text()})"
 
     def __enter__(self) -> Mesh:
+        if disallow_mesh_context_manager.value:
+            raise RuntimeError("Mesh context manager is disabled, as jax_disallow_mesh_context_"
+                               "manager is on; write xfront.set_mesh(mesh)")
         self._entered.append(Entered((None, None, self)))   # specs without a mesh belong to it
         self._entered[-1].__enter__()
         return self
