@@ -89,6 +89,20 @@ def large_taps(jax: Any, jnp: Any, n: int) -> Program:
     return convolve(jax), (normal(jnp, 1, n, n, 1), normal(jnp, 31, 31, 1, 1))
 
 
+@kernel("max-pool 2×2, strides 2", *IMAGES)
+def pool(jax: Any, jnp: Any, n: int, h: int, w: int, c: int) -> Program:
+    window = (1, 2, 2, 1)
+    return (lambda x: jax.lax.reduce_window(x, -np.inf, jax.lax.max, window, window, "VALID"),
+            (normal(jnp, n, h, w, c),))
+
+
+@kernel("min-pool 2×2, strides 2, channels first", *IMAGES)
+def pool_planes(jax: Any, jnp: Any, n: int, h: int, w: int, c: int) -> Program:
+    window = (1, 1, 2, 2)
+    return (lambda x: jax.lax.reduce_window(x, np.inf, jax.lax.min, window, window, "VALID"),
+            (normal(jnp, n, c, h, w),))
+
+
 def pool_gradient(size: int, strides: int) -> None:
     """Registers the row of the gradient of max-pooling."""
 

@@ -7,7 +7,8 @@ import math
 
 from lowering import compat
 from lowering.forms.conditions import Condition, axis, condition, number, of, over_axes, real, size
-from lowering.forms.registry import form, near_memory
+from lowering.forms.places import Place
+from lowering.forms.registry import form, in_programs, near_memory
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
@@ -17,7 +18,7 @@ from xfront_ir.ops.formulas import Term, where
 from xfront_ir.types import TensorType
 
 from . import running  # noqa: F401  (forms of the same family)
-from .pieces import at
+from .pieces import at, cut
 from .sort import float_order
 
 _LONG = real & axis(32) & size(2 ** 15)
@@ -79,7 +80,7 @@ _COMBINING = {ops.reduce_max: ops.max, ops.reduce_min: ops.min, ops.reduce_sum: 
 
 
 def _whole(b: Builder, definition: OpDef, x: Value, axes: tuple[int, ...]) -> Value:
-    """A reduction of integers together with a second one, of their greatest or least element.
+    """A reduction together with a second one, of the greatest or least element.
 
     XLA divides a long reduction of one array into up to five, each a kernel to compile. A reduction
     of two arrays stays whole, and is merged with the ops that it reads. The barrier keeps the
@@ -95,7 +96,7 @@ def _whole(b: Builder, definition: OpDef, x: Value, axes: tuple[int, ...]) -> Va
     return b.emit(ops.optimization_barrier, *made)[0]
 
 
-def _neutral(definition: OpDef, element: TensorType) -> int:
+def _neutral(definition: OpDef, element: TensorType) -> float:
     if definition is ops.reduce_sum:
         return 0
     return (dtypes.least if definition is ops.reduce_max else dtypes.greatest)(element.dtype)
@@ -189,23 +190,107 @@ def reduce_min(b: Builder, op: Op, x: Value) -> Value:
     return ops.fence(_folded(b, op, x, ops.min)).value
 
 
-@condition
-def _loses_nan(op: Op) -> bool:
-    """Floats, 2**12 elements or more."""
-    x = op.operands[0].type
-    return x.dtype.is_float and x.size >= 2 ** 12 and bool(op.attrs["axes"])
+LOSES_GREATEST = of(dtypes.f32, dtypes.f64) & size(2 ** 12)
+LOSES_LEAST = of(dtypes.f32, dtypes.f64, dtypes.f16, dtypes.bf16) & size(2 ** 12)
+"""Operands of a maximum and of a minimum that XLA's library loses NaN of."""
 
 
-# Floats, 2**12 elements or more: XLA leaves them to a library whose extrema lose NaN.
-@form(ops.reduce_max, when=_loses_nan, needed=True, row="kernels.reduction: max of rows, float32")
+def _work(place: Place, op: Op) -> int:
+    """With how many operations compute the operand, up to 8."""
+    return place.work(op.operands[0], 8)
+
+
+# XLA leaves these to a library that loses NaN. It takes reductions with one result, the greatest or
+# the least, and no operations on whole arrays.
+@form(ops.reduce_max, when=LOSES_GREATEST & over_axes, only=in_programs, known=_work, needed=True,
+      row="kernels.reduction: max of rows, float32")
 def greatest_or_nan(b: Builder, op: Op, x: Value) -> Value:
+    """Rows are reduced together with whether there is a NaN; of columns the greater of parts is
+    taken, element by element."""
+    return _keeping_nan(b, op, x)
+
+
+# Minima are left to it in f16 and bf16 too.
+@form(ops.reduce_min, when=LOSES_LEAST & over_axes, only=in_programs, known=_work, needed=True,
+      row="kernels.reduction: min of columns, float32")
+def least_or_nan(b: Builder, op: Op, x: Value) -> Value:
+    return _keeping_nan(b, op, x)
+
+
+_MOST_PARTS = 16
+"""The most parts of columns that one kernel combines."""
+_LONG_ROW, _PARTS_OF_ROW = 2 ** 15, 8
+
+
+def _keeping_nan(b: Builder, op: Op, x: Value) -> Value:
+    """The extremum of the last axes first: what is left is small."""
+    near = op.attrs["known"] < 8                  # parts repeat the operations that compute x
+    made, axes = _merged(b, x, op.attrs["axes"])
+    last = made.type.ndim - 1
+    if last in axes:
+        if near and made.type.shape[last] >= _LONG_ROW:
+            made = _combined(b, op, made, last, _PARTS_OF_ROW)
+        made, axes, near = _of_rows(b, op, made), axes[:-1], True
+    room = _MOST_PARTS if near else 0             # how many parts this kernel may still combine
+    for d in reversed(axes):
+        while (n := made.type.shape[d]) > 1:
+            if n > room:
+                made, room = b.emit(ops.fence, made) if room < _MOST_PARTS else made, _MOST_PARTS
+            made, room = _combined(b, op, made, d, min(n, room)), room // n
+    made = b.emit(ops.fence, made) if axes else made
+    kept = [n for d, n in enumerate(x.type.shape) if d not in op.attrs["axes"]]
+    return b.emit(ops.reshape, made, shape=tuple(kept))
+
+
+def _of_rows(b: Builder, op: Op, x: Value) -> Value:
+    """The extrema along the last axis, together with whether there is a NaN."""
+    flags = b.emit(ops.ne, x, x)
+    inner = Builder("extremum_and_flag")
+    (one, flag), (other, raised) = [[inner.param(v.type.with_shape(())) for v in (x, flags)]
+                                    for _ in range(2)]
+    body = inner.close([inner.emit(_COMBINING[op.definition], one, other),
+                        inner.emit(ops.or_, flag, raised)])
+    start = b.literal(_neutral(op.definition, one.type), x.type.dtype)
+    made, found = b.emit(ops.reduce, x, flags, start, b.literal(False, dtypes.bool_), body=body,
+                         axes=(x.type.ndim - 1,))
+    return where(Term(b, found), math.nan, Term(b, made)).value
+
+
+def _merged(b: Builder, x: Value, axes: tuple[int, ...]) -> tuple[Value, tuple[int, ...]]:
+    """An array with its reduced axes, of which no two follow one another, and so for the others."""
+    shape: list[int] = []
+    reduced: list[bool] = []
+    for d, n in enumerate(x.type.shape):
+        if n != 1 and reduced and reduced[-1] == (d in axes):
+            shape[-1] *= n
+        elif n != 1:
+            shape.append(n)
+            reduced.append(d in axes)
+    return (b.emit(ops.reshape, x, shape=tuple(shape)),
+            tuple(d for d, is_reduced in enumerate(reduced) if is_reduced))
+
+
+def _combined(b: Builder, op: Op, x: Value, axis: int, most: int) -> Value:
+    """The parts of an axis combined, `most` or fewer of the same size; the last may overlap."""
+    n = x.type.shape[axis]
+    size = -(-n // most)
+    return functools.reduce(lambda one, other: b.emit(_COMBINING[op.definition], one, other), [
+        cut(b, x, axis, min(start, n - size), size) for start in range(0, n, size)])
+
+
+# The same in programs without fences, as those for several devices are: XLA divides these
+# reductions between devices.
+@form(ops.reduce_max, when=LOSES_GREATEST & over_axes, needed=True,
+      row="kernels.reduction: max of rows, float32")
+def greatest_or_flag(b: Builder, op: Op, x: Value) -> Value:
     """NaN where an element is, else the greatest."""
     return _or_nan(b, op, x)
 
 
-@form(ops.reduce_min, when=_loses_nan, needed=True,
+# The same for minima.
+@form(ops.reduce_min, when=LOSES_LEAST & over_axes, needed=True,
       row="kernels.reduction: min of columns, float32")
-def least_or_nan(b: Builder, op: Op, x: Value) -> Value:
+def least_or_flag(b: Builder, op: Op, x: Value) -> Value:
     return _or_nan(b, op, x)
 
 

@@ -1,4 +1,5 @@
-"""Gradients of window extrema, computed for one place in the window after the other."""
+"""Window extrema that keep NaN, and their gradients, computed for one place in the window after the
+other."""
 
 from __future__ import annotations
 
@@ -7,16 +8,87 @@ import math
 from typing import Any
 
 from lowering.forms.conditions import condition
-from lowering.forms.registry import form
+from lowering.forms.registry import form, in_programs
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
+from xfront_ir.opdef import OpDef
 from xfront_ir.ops.formulas import Term, where
-from xfront_ir.ops.window import patches
+from xfront_ir.ops.window import patches, windowed_shape
+
+from .reduce import LOSES_GREATEST, LOSES_LEAST
 
 Ints = tuple[int, ...]
 
 FLOATS = (dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64)
+
+
+@condition
+def _apart(op: Op) -> bool:
+    """Windows of several elements that do not overlap."""
+    a, counts = op.attrs, op.results[0].type.shape
+    return math.prod(a["window"]) > 1 and all(
+        window in (1, stride) or count == 1
+        for window, stride, count in zip(a["window"], a["strides"], counts, strict=True))
+
+
+@condition
+def _dense(op: Op) -> bool:
+    """Nothing is dilated, and padding is not negative."""
+    a = op.attrs
+    return ({*a["base_dilation"], *a["window_dilation"]} <= {1}
+            and all(low >= 0 and high >= 0 for low, high in a["padding"]))
+
+
+# XLA makes reductions of windows that do not overlap, and leaves them to a library that loses NaN.
+@form(ops.reduce_window_max, when=LOSES_GREATEST & _apart & _dense, only=in_programs, needed=True,
+      row="kernels.convolution: max-pool 2×2, strides 2")
+def greatest_in_windows(b: Builder, op: Op, x: Value) -> Value:
+    """The greatest along axes that hold a window each."""
+    return _along_windows(b, op, x, ops.reduce_max, dtypes.least(x.type.dtype))
+
+
+@form(ops.reduce_window_min, when=LOSES_LEAST & _apart & _dense, only=in_programs, needed=True,
+      row="kernels.convolution: min-pool 2×2, strides 2, channels first")
+def least_in_windows(b: Builder, op: Op, x: Value) -> Value:
+    return _along_windows(b, op, x, ops.reduce_min, dtypes.greatest(x.type.dtype))
+
+
+def _along_windows(b: Builder, op: Op, x: Value, definition: OpDef, start: float) -> Value:
+    """Each axis is divided into one that counts the windows and one within a window."""
+    a, counts = op.attrs, windowed_shape(op.definition.name, x.type, op.attrs)
+    rank = range(x.type.ndim)
+    padded = b.emit(ops.pad, x, b.literal(start, x.type.dtype), interior=(0,) * len(rank),
+                    low=tuple(low for low, _ in a["padding"]),
+                    high=tuple(high for _, high in a["padding"]))
+    steps = tuple(s if w == 1 else 1 for w, s in zip(a["window"], a["strides"], strict=True))
+    cut = b.emit(ops.slice, padded, starts=(0,) * len(rank), strides=steps, limits=tuple(
+        (n - 1) * step + w if w == 1 else n * w
+        for n, w, step in zip(counts, a["window"], steps, strict=True)))
+    split = b.emit(ops.reshape, cut, shape=tuple(
+        n for pair in zip(counts, a["window"], strict=True) for n in pair))
+    return b.emit(definition, split, axes=tuple(2 * d + 1 for d in rank))
+
+
+# The same in programs without fences, as those for several devices are: XLA divides windows between
+# devices.
+@form(ops.reduce_window_max, when=LOSES_GREATEST & _apart, needed=True,
+      row="kernels.convolution: max-pool 2×2, strides 2")
+def greatest_or_flag_in_windows(b: Builder, op: Op, x: Value) -> Value:
+    """NaN where an element of the window is, else the greatest."""
+    return _or_nan(b, op, x)
+
+
+@form(ops.reduce_window_min, when=LOSES_LEAST & _apart, needed=True,
+      row="kernels.convolution: min-pool 2×2, strides 2, channels first")
+def least_or_flag_in_windows(b: Builder, op: Op, x: Value) -> Value:
+    return _or_nan(b, op, x)
+
+
+def _or_nan(b: Builder, op: Op, x: Value) -> Value:
+    given, attrs = Term(b, x), dict(op.attrs)
+    raised = ops.reduce_window_max((given != given).to(given.dtype), **attrs)
+    return where(raised > 0, math.nan, Term(b, b.emit(op.definition, x, **attrs))).value
 
 
 @condition

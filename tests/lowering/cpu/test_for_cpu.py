@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -32,7 +33,8 @@ from xfront_ir.types import tensor
 from xfront_ir.verifier import verify
 
 FILES = sorted((Path(__file__).parent / "golden" / "forms").glob("*.ir"))
-HEAD, MARK = "// pass: forms, jaxlib ", "// ---- expect\n"
+HEAD = re.compile(r"// pass: forms( without fences)?, jaxlib (\d+\.\d+)")
+MARK = "// ---- expect\n"
 ALL = Extras(1, 1)
 LARGE = tensor((2 ** 15,), dtypes.f32)
 
@@ -50,26 +52,41 @@ def at_version(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 # --- each form ----------------------------------------------------------------------------
 
-def read(path: Path) -> tuple[str, Function, str, str]:
-    """Version, program, the text up to the mark, what is expected."""
+class Example(NamedTuple):
+    """A program that takes a form: the version of jaxlib, whether it has fences, the text up to the
+    mark, what is expected."""
+
+    version: str
+    has_fences: bool
+    fn: Function
+    given: str
+    expected: str
+
+    def placed(self) -> Function:
+        return place_forms(self.fn, has_fences=self.has_fences)
+
+
+def read(path: Path) -> Example:
     given, _, expected = path.read_text().partition(MARK)
     head, program = given.split("\n", 1)
-    assert head.startswith(HEAD)
-    return head.removeprefix(HEAD), parse(program), given, expected
+    found = HEAD.fullmatch(head)
+    assert found is not None
+    return Example(found[2], found[1] is None, parse(program), given, expected)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_golden(path: Path, at_version: Any, update_golden: bool) -> None:
     """`// pass: forms`, a program in which the form of that name is taken, and what it becomes."""
-    version, fn, given, expected = read(path)
-    at_version(version)
-    made = place_forms(fn)
+    example = read(path)
+    at_version(example.version)
+    made = example.placed()
     verify(made)
     assert [form.name for _, form in taken(made)][0] == path.stem
     if update_golden:
-        path.write_text(f"{given}{MARK}{made}\n")
+        path.write_text(f"{example.given}{MARK}{made}\n")
     else:
-        assert f"{made}\n" == expected, "pytest --update-golden writes what the forms write now"
+        assert f"{made}\n" == example.expected, (
+            "pytest --update-golden writes what the forms write now")
 
 
 def test_every_form_has_its_text() -> None:
@@ -98,11 +115,11 @@ def drawn(v: Value, rng: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("path", [path for path in FILES if path.stem != "control.scan"],
                          ids=lambda p: p.stem)      # which only says how many turns are one
 def test_the_evaluator_gives_the_same(path: Path, at_version: Any) -> None:
-    version, fn, _, _ = read(path)
-    at_version(version)
-    xs = [drawn(v, np.random.default_rng(0)) for v in fn.params]
+    example = read(path)
+    at_version(example.version)
+    xs = [drawn(v, np.random.default_rng(0)) for v in example.fn.params]
     with np.errstate(all="ignore"):
-        want, got = evaluate(fn, *xs), evaluate(place_forms(fn), *xs)
+        want, got = evaluate(example.fn, *xs), evaluate(example.placed(), *xs)
     for w, g in zip(want, got, strict=True):
         assert g.dtype == w.dtype
         if w.dtype.kind in "iub":
@@ -158,8 +175,7 @@ def test_calls_are_walked_as_deep_as_they_nest(func: Any) -> None:
 
 
 def test_what_a_form_writes_of_its_own_op_stays() -> None:
-    _, fn, _, _ = read(next(p for p in FILES if p.stem == "elementwise.rem"))
-    (call,) = place_forms(fn).ops
+    (call,) = read(next(p for p in FILES if p.stem == "elementwise.rem")).placed().ops
     conds = [op for body in bodies_of(call) for op in body.ops if op.definition is ops.cond]
     inside = [op for cond in conds for branch in bodies_of(cond) for op in branch.ops]
     assert any(op.definition is ops.rem for op in inside)
