@@ -281,10 +281,12 @@ def as_failure(error: BaseException) -> BaseException:
 @functools.lru_cache(256)
 def _both(kind: type[Exception]) -> type[Exception]:
     """A class with the name of `kind` whose instances are RuntimeFailures too. They are pickled as
-    instances of `kind`."""
+    instances of `kind`. Their text has the name of the class, as that of a RuntimeFailure has."""
+    place = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     return type(kind.__name__, (kind, compat.RuntimeFailure), {
         "__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__,
-        "__str__": kind.__str__, "__repr__": kind.__repr__,
+        "__str__": lambda self: f"INTERNAL: {place}{kind.__qualname__}: {kind.__str__(self)}",
+        "__repr__": kind.__repr__,
         "__reduce__": lambda self: (kind, self.args)})
 
 

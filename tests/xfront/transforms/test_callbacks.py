@@ -214,7 +214,7 @@ def test_exceptions_are_of_their_class_and_of_that_of_failed_programs(host, kind
             run(1.0)
         error = caught.value
         assert isinstance(error, jax.errors.JaxRuntimeError) and text in str(error)
-        assert type(error).__name__ == kind.__name__
+        assert type(error).__name__ == kind.__name__ and f"{kind.__name__}: " in str(error)
         assert getattr(error, "b", 2) == 2
         assert "test_callbacks.py:" in str(error) + "".join(getattr(error, "__notes__", ()))
 
