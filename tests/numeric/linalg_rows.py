@@ -172,7 +172,10 @@ SCIPY = [
     slinalg("schur", "(lambda t, z: z @ t @ np.conj(z.T))(*f(a[3, 3]))",
             "(lambda t, z: z @ t @ np.conj(z.T))(*f(s[3, 3]))", grad=False),
     slinalg("rsf2csf", "(lambda t, z: z @ t @ np.conj(z.T))(*f(np.triu(a[3, 3]), np.eye(3, "
-            "dtype=a[3, 3].dtype)))", grad=False, ulps=64,
+            "dtype=a[3, 3].dtype)))", "(lambda t, z: z @ t @ np.conj(z.T))(*f(np.triu("
+            "a[4, 4], -1) * N.array([1, 1, 0, 1])[:, None], np.eye(4, dtype=a[4, 4].dtype)))",
+            reference=lambda t, z: (t, z), why="unitarily similar to the given matrix; SciPy's "
+            "rotations of complex blocks are not unitary", grad=False, ulps=64,
             result=lambda d: d if "complex" in d else {
                 "float32": "complex64", "float64": "complex128"}[d]),
     slinalg("hessenberg", "np.abs(f(a[3, 3]))", "(lambda h, q: q @ h @ np.conj(q.T))(*f(a[4, 4], "
@@ -191,7 +194,8 @@ SCIPY = [
     slinalg("toeplitz", "f(a[3])", "f(a[3], b[2])"), slinalg("circulant", "f(a[3])"),
     slinalg("companion", "f(a[4])", domains=("nonzero",)),
     slinalg("convolution_matrix", "f(a[3], 4)", "f(a[3], 4, mode='same')", "f(a[3], 4, 'valid')"),
-    slinalg("fiedler", "f(a[4])"), slinalg("fiedler_companion", "f(a[5])", domains=("nonzero",)),
+    slinalg("fiedler", "f(a[4])"),
+    slinalg("fiedler_companion", "f(a[5])", "f(a[2])", domains=("nonzero",)),
     slinalg("hankel", "f(a[3])", "f(a[3], b[4])"), slinalg("leslie", "f(a[4], b[3])"),
     slinalg("dft", "f(4)", "f(5, scale='sqrtn')", "f(3, scale='n')", vmap=False, dtypes=REALS),
     slinalg("hadamard", "f(4)", vmap=False, dtypes=REALS),

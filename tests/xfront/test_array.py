@@ -215,6 +215,16 @@ def test_lengths_hashes_and_assignment_are_refused() -> None:
         _ = x.flat
 
 
+def test_in_asks_for_one_element() -> None:
+    rows = jnp.ones((2, 3))
+    assert 1 in rows and 2.0 not in rows and jnp.float32(1) in rows
+    for value in (np.ones(3), jnp.ones(3), np.ones(2), [1.0]):
+        for call in (lambda a, value=value: value in a,
+                     xfront.jit(lambda a, value=value: value in a)):
+            with pytest.raises(ValueError, match="asks for one element"):
+                call(rows)
+
+
 def test_iteration_gives_arrays() -> None:
     rows = list(put(np.arange(6).reshape(3, 2)))
     assert [row.tolist() for row in rows] == [[0, 1], [2, 3], [4, 5]]

@@ -210,7 +210,16 @@ def _iter(x: ArrayImpl) -> Iterator[ArrayImpl]:
 
 
 def _contains(x: ArrayImpl, key: Any) -> bool:
-    return bool((to_numpy(x) == np.asarray(key)).any())
+    return bool((to_numpy(x) == np.asarray(one_value(x, key))).any())
+
+
+def one_value(x: Any, key: Any) -> Any:
+    """`key` of `key in x`. Raises: ValueError where it has axes: which elements are meant?"""
+    if np.ndim(key):
+        raise ValueError(f"`value in array` asks for one element, but the value has shape "
+                         f"{np.shape(key)} and the array {x.shape}; to look for a row write "
+                         "(array == row).all(-1).any()")
+    return key
 
 
 def _reversed(x: ArrayImpl) -> Iterator[ArrayImpl]:

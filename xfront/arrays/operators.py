@@ -339,7 +339,8 @@ def install() -> None:
     methods.install_operations({**MEMBERS, **compiled})
     tracer.install({**MEMBERS, **plain, "__hash__": None,
                     "__array_namespace__": lambda self, *, api_version=None: jnp,
-                    "__contains__": lambda self, key: bool((self == key).any())})
+                    "__contains__": lambda self, key: bool(
+                        (self == methods.one_value(self, key)).any())})
     keys = {**SHAPE_MEMBERS, "__eq__": plain["__eq__"], "__ne__": plain["__ne__"],
             "itemsize": property(lambda self: self.dtype.itemsize),
             "nbytes": property(lambda self: self._base.nbytes), "__hash__": None}

@@ -15,6 +15,7 @@ from xfront_ir import dtypes, ops
 from ..arrays.binding import Device
 from ..arrays.operands import index_of
 from ..config import config
+from ..dtypes import ScalarType
 from ..tracebacks import front_door_of
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
@@ -35,7 +36,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0
       the decomposition as a function; arrays that it closes over are its first operands. What is
       not known of the composite (its derivatives, its batches) is known of the decomposition.
     Raises: ValueError for a name without a namespace; TypeError where an attribute is not a bool,
-      number, string, NumPy array, None, or tuple, list or dict of these.
+      number, string, dtype, NumPy array, None, or tuple, list or dict of these.
     Source: StableHLO spec, composite.
 
     >>> lax.composite(lambda x: x + 1, "my.increment")(2.)
@@ -83,6 +84,8 @@ def _attribute(name: str, x: Any) -> str:
         return f"[{', '.join([_attribute(name, y) for y in x])}]"
     if isinstance(x, dict):
         return _dictionary(x)
+    if isinstance(x, np.dtype | ScalarType) or (isinstance(x, type) and issubclass(x, np.generic)):
+        return element_text(dtypes.from_numpy(np.dtype(x)))
     if isinstance(x, np.generic | np.ndarray) and x.dtype.kind in "biuf":
         element = element_text(dtypes.from_numpy(x.dtype))
         if isinstance(x, np.generic):
@@ -90,8 +93,8 @@ def _attribute(name: str, x: Any) -> str:
         shape = "".join([f"{d}x" for d in x.shape])
         return f"dense<{_elements(x) if x.size else ''}> : tensor<{shape}{element}>"
     raise TypeError(f"composite: attribute {name} is {x!r} of type {type(x)}; attributes are "
-                    "bools, numbers, strings, NumPy arrays, None, and tuples, lists and dicts of "
-                    "these")
+                    "bools, numbers, strings, dtypes, NumPy arrays, None, and tuples, lists and "
+                    "dicts of these")
 
 
 def _elements(x: np.ndarray) -> str:

@@ -9,6 +9,7 @@ results are as weak as those of the body, and of `cond` and `switch` as those of
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -421,7 +422,7 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array,
     """`init_val` passed through `body_fun(i, value)` for i from `lower` to `upper` (exclusive).
 
     With bounds known while tracing it is a scan; otherwise it is a while loop, with `checkpoints`
-    as in `while_loop`.
+    as in `while_loop`. Bounds may be two floats; i is then a float, too.
 
     >>> lax.fori_loop(0, 3, lambda i, x: x + i, jnp.array(10))
     Array(13, dtype=int32, weak_type=True)
@@ -429,14 +430,14 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array,
     if not callable(body_fun):
         raise TypeError(f"lax.fori_loop: body_fun argument should be callable, got {body_fun!r}.")
     (low, low_weak), (high, high_weak) = _bound("lower", lower), _bound("upper", upper)
-    if low is not high and not low_weak and not high_weak:
+    mixed = low.is_float is not high.is_float
+    if low is not high and (mixed or (not low_weak and not high_weak)):
         raise TypeError(f"lower and upper arguments to fori_loop must have equal types, got "
                         f"{low.name} and {high.name}")
     dtype, _ = promoted_dtype("fori_loop", [(low, low_weak), (high, high_weak)])
     _budget(checkpoints)
     if type(lower) is not Tracer and type(upper) is not Tracer:
-        first = index_of(lower)                  # a Python int: the index is weak
-        length = max(index_of(upper) - first, 0)
+        first, length = _steps(lower, upper, low.is_float)
 
         def step(carry: Any, _: Any) -> Any:
             i, value = carry
@@ -463,10 +464,22 @@ def _is_before_end(carry: Any) -> Any:
     return carry[0] < carry[1]
 
 
+def _steps(lower: Any, upper: Any, floats: bool) -> tuple[int | float, int]:
+    """The first index as a Python number, so that it is weak, and the number of iterations."""
+    if not floats:
+        first = index_of(lower)
+        return first, max(index_of(upper) - first, 0)
+    first, end = float(lower), float(upper)
+    if not math.isfinite(end - first):
+        raise ValueError(f"fori_loop: the bounds must be finite, got {first} and {end}; write "
+                         "lax.while_loop")
+    return first, max(math.ceil(end - first), 0)
+
+
 def _bound(name: str, x: Any) -> tuple[Any, bool]:
     t, w = kind_of("fori_loop", x)
-    if t.shape != () or not t.dtype.is_integer:
-        raise TypeError(f"fori_loop: {name} must be an integer scalar, got {t}")
+    if t.shape != () or not (t.dtype.is_integer or t.dtype.is_float):
+        raise TypeError(f"fori_loop: {name} must be an integer or float scalar, got {t}")
     if type(x) is int and not (info := np.iinfo(t.dtype.numpy)).min <= x <= info.max:
         raise OverflowError(f"fori_loop: {name}={x} does not fit into {t.dtype.name}")
     return t.dtype, w

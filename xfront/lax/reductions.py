@@ -455,8 +455,8 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
     Args:
       is_stable: whether equal elements keep their order. They keep it anyway: False is a
         permission that is not used.
-    Raises: ValueError where the axis has fewer than k elements, and for complex arrays; TypeError
-      where `is_stable` is no bool.
+    Raises: ValueError where the axis has fewer than k elements, or more than an i32 counts, and for
+      complex arrays; TypeError where `is_stable` is no bool.
 
     >>> lax.top_k(jnp.array([1., 3., 2.]), 2)
     [Array([3., 2.], dtype=float32), Array([1, 2], dtype=int32)]
@@ -471,6 +471,9 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
         raise ValueError(f"top_k: k={count} is larger than the size of axis {a} of {x.value.type}")
     if x.value.type.dtype.is_complex:
         raise ValueError(f"top_k takes arrays that have an order, got {x.value.type}; take abs(x)")
+    if x.shape[a] > np.iinfo(np.int32).max:
+        raise ValueError(f"top_k: the indices are i32, and axis {a} of {x.value.type} has more "
+                         "elements than these count; take top_k of its parts")
     values, indices = emit(ops.top_k, x, k=count, axis=a)
     return [weakly(values, x.weak), indices]
 

@@ -100,10 +100,10 @@ def _edges(x: Tracer, bins: Any, bounds: Any) -> Tracer:
     if given is not None:
         bins = index_of(given, "bins")
     dtype = x.value.type.dtype
-    if bounds is None:
+    if bounds is None and x.size:
         low, high = least(x), greatest(x)
     else:
-        low, high = (convert(operand("histogram", b), dtype) for b in bounds)
+        low, high = (convert(operand("histogram", b), dtype) for b in bounds or (0, 1))
     flat = emit(ops.eq, low, high)
     half = like(as_tracer(low), 0.5)
     low = select(flat, emit(ops.sub, low, half), as_tracer(low))

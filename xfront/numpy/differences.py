@@ -214,6 +214,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     Args:
       x: coordinates of the samples, 1-d along the axis or of y's shape; None for samples `dx`
         apart.
+      dx: distances between neighbours; they broadcast with y, of which the axis has one less.
     Source: `numpy.trapezoid`.
 
     >>> jnp.trapezoid(jnp.array([1., 2., 3.]), dx=2.)
@@ -221,14 +222,15 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     """
     if x is None:
         y, step = promote_inexact("trapezoid", *promote_inexact("trapezoid", y), dx)
-        y = moveaxis(y, axis, -1)
+        at = normalize_axis("trapezoid", axis, y.ndim)
     else:
         y, x = promote_inexact("trapezoid", y, x)
         y = moveaxis(y, axis, -1)
         step = diff(x) if x.ndim == 1 else diff(moveaxis(x, axis, -1))
-    n, at = y.shape[-1], y.ndim - 1
+        axis, at = -1, y.ndim - 1
+    n = y.shape[at]
     both = add(cut(as_tracer(y), at, min(1, n), n), cut(as_tracer(y), at, 0, max(n - 1, 0)))
-    return multiply(sum(multiply(step, both), -1), 0.5)
+    return multiply(sum(multiply(step, both), axis), 0.5)
 
 
 # --- interpolation ------------------------------------------------------------------------

@@ -276,8 +276,9 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
       v: values of any shape.
       side: whether to insert before ("left") or after ("right") equal elements.
       method: how to search: "compare_all", "scan", "scan_unrolled" or "sort".
-    Returns: i32 (i64 for long arrays) in v's shape, in [0, len(a)].
-    Raises: ValueError for other numbers of axes, sides and methods.
+    Returns: i32 (i64 for long arrays, which need x64) in v's shape, in [0, len(a)].
+    Raises: ValueError for other numbers of axes, sides and methods; OverflowError for a of more
+      elements than the default integer counts.
     Source: `numpy.searchsorted`.
 
     >>> jnp.searchsorted(jnp.array([1, 3, 5]), 3, side='right')
@@ -297,6 +298,9 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
     size, shape = xs.size, v.shape
     values = shaped(v, (v.size,))
     places_dtype = dtypes.i32 if size < 2 ** 31 else dtypes.i64
+    if size > np.iinfo(default_int().numpy).max:
+        raise OverflowError(f"searchsorted: positions among {size} elements do not fit into "
+                            f"{default_int().name}; enable x64")
     if not size or not v.size:
         return xs.home.literal(np.zeros((), places_dtype.numpy), shape)
     if method == "compare_all" or (size <= FEW and method != "sort"):

@@ -26,6 +26,11 @@ from .indexed_updates import At
 from .manipulation import broadcast_to, concatenate, moveaxis
 
 
+def _fixed(name: str) -> property:
+    """What is said of a function when it is made, and cannot be set afterwards."""
+    return property(lambda self: self.__dict__[name])
+
+
 class ufunc(functools.partial[Array]):
     """A function of `nin` elements that gives `nout`, applied to arrays that broadcast together.
 
@@ -46,10 +51,7 @@ class ufunc(functools.partial[Array]):
     """
 
     __name__: str
-    nin: int
-    nout: int
-    nargs: int
-    identity: Any
+    nin, nout, nargs, identity = map(_fixed, ("nin", "nout", "nargs", "identity"))
     _own: dict[str, Callable[..., Any] | None]
 
     def __new__(cls, func: Callable[..., Any], /, nin: int, nout: int, *, name: str | None = None,

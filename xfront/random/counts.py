@@ -220,6 +220,8 @@ def _binomial(key: Tracer, n: Tracer, p: Tracer) -> Tracer:
     none = (n <= 0) | (q <= 0)
     made = emit(ops.select, none, constant(0, n.value.type.dtype, n.shape), made)
     made = emit(ops.select, flipped, n - made, made)
+    endless = (n == np.inf) & (p > 0) & (p <= 1)
+    made, legal = emit(ops.select, endless, n, made), legal | endless
     return emit(ops.select, legal, made, constant(np.nan, n.value.type.dtype, n.shape))
 
 
@@ -238,7 +240,8 @@ def binomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, shape: ShapeLike | None
       shape: shape of the result, to which both broadcast.
       dtype: a float dtype; the default float if None. The counts are drawn in the float dtype of p,
         at 32 bits or more, and converted.
-    Returns: floats; NaN where n is negative or p is outside [0, 1].
+    Returns: floats; NaN where n is negative or p is outside [0, 1]; for infinite n inf, and NaN
+      where p is 0.
     Raises: ValueError for another dtype, and where the parameters do not broadcast to `shape`.
     Source: Hormann, The generation of binomial random variates (1993) where n min(p, 1-p) is above
       10; Devroye (1986), X.4.3 below.

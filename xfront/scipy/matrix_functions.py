@@ -105,7 +105,8 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
 
 @eager(static=("check_finite",))
 def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """The complex Schur form (upper triangular T) of the real one.
+    """The complex Schur form (upper triangular T) of the real one, whose T is upper triangular but
+    for blocks of two rows; these may be complex.
 
     Raises: ValueError for matrices that are not square or differ in size.
     Source: Golub and Van Loan, Matrix Computations, 7.4.1: a rotation for each block of two rows;
@@ -140,7 +141,7 @@ def _to_complex(t: Any, z: Any) -> Any:
         length = jnp.where(coupled, jnp.hypot(jnp.abs(mu), jnp.abs(c)), 1)
         cos = jnp.where(coupled, mu / length, 1)
         sin = jnp.where(coupled, c / length, 0)
-        turn = jnp.stack([jnp.stack([jnp.conj(cos), sin]), jnp.stack([-sin, cos])])
+        turn = jnp.stack([jnp.stack([jnp.conj(cos), jnp.conj(sin)]), jnp.stack([-sin, cos])])
         t = t.at[pair].set(exact_matmul(turn, t[pair]))
         t = t.at[:, pair].set(exact_matmul(t[:, pair], _adjoint(turn)))
         z = z.at[:, pair].set(exact_matmul(z[:, pair], _adjoint(turn)))

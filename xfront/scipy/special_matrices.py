@@ -124,6 +124,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
     """The matrix with five diagonals whose eigenvalues are the roots of the polynomial with
     coefficients `a`, the highest first.
 
+    Raises: ValueError where there is no coefficient.
     Source: Fiedler, A note on companion matrices, 2003; `scipy.linalg.fiedler_companion`.
 
     >>> linalg.fiedler_companion(jnp.array([1., 2., 3.]))
@@ -133,8 +134,9 @@ def fiedler_companion(a: ArrayLike) -> Array:
     (x,) = promote_inexact("fiedler_companion", a)
     x = jnp.atleast_1d(x)
     n = x.shape[-1] - 1
-    if n < 1:
-        return x[..., :0]
+    if n < 0:
+        raise ValueError("fiedler_companion: `a` must have at least one coefficient, got shape "
+                         f"{x.shape}")
     places = np.full((n, n), -1)
     for i in range(n):
         if i % 2 == 0:

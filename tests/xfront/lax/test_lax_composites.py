@@ -86,7 +86,8 @@ def test_what_a_composite_closes_over_comes_first():
     (np.array([[1, 2]], np.int32), "dense<[[1, 2]]> : tensor<1x2xi32>"),
     (np.float32(3), "3.000000e+00 : f32"), (float("inf"), "0x7FF0000000000000 : f64"),
     (np.array([True, False]), "dense<[true, false]> : tensor<2xi1>"),
-    (np.zeros((0, 2), np.uint8), "dense<> : tensor<0x2xui8>")])
+    (np.zeros((0, 2), np.uint8), "dense<> : tensor<0x2xui8>"),
+    (np.dtype(np.int32), "i32"), (np.uint8, "ui8"), (jnp.bfloat16, "bf16"), ((np.bool_,), "[i1]")])
 def test_attributes_of_a_composite(value, text):
     (line,) = composites_of(lambda x: lax.composite(lambda x, k: x, "my.f")(x, k=value), 1.0)
     assert f"{{k = {text}}}" in line
@@ -94,7 +95,7 @@ def test_attributes_of_a_composite(value, text):
 
 def test_what_no_attribute_of_a_composite_can_be():
     f = lax.composite(lambda x, k: x, "my.f")
-    for wrong in (jnp.ones(2), jnp.float32, np.array([1j]), {1, 2}):
+    for wrong in (jnp.ones(2), str, np.array([1j]), {1, 2}):
         with pytest.raises(TypeError, match="attribute k is"):
             f(1.0, k=wrong)
     assert f(1.0, k=None) == 1.0

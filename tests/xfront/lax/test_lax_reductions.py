@@ -94,7 +94,10 @@ def test_places_and_order():
     (ValueError, lambda: lax.reduce_sum(M, (-1,))), (TypeError, lambda: lax.reduce_sum(M, 0)),
     (TypeError, lambda: lax.reduce_sum(M > 0, (0,))), (TypeError, lambda: lax.reduce_and(M, (0,))),
     (ValueError, lambda: lax.argmax(M, 2, int)), (TypeError, lambda: lax.argmax(M, 0, float)),
-    (ValueError, lambda: lax.top_k(M, 6)), (ValueError, lambda: lax.sort((M, M), num_keys=3)),
+    (ValueError, lambda: lax.top_k(M, 6)),
+    (ValueError, lambda: xfront.eval_shape(
+        lambda x: lax.top_k(x, 1), xfront.ShapeDtypeStruct((2 ** 31,), np.int8))),
+    (ValueError, lambda: lax.sort((M, M), num_keys=3)),
     (ValueError, lambda: lax.sort(M, dimension=2)),
     (TypeError, lambda: lax.reduce_precision(1, 5, 10))])
 def test_errors(error, call):

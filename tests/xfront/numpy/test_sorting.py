@@ -201,6 +201,11 @@ def test_a_difference_of_sets_has_the_dtype_of_the_first() -> None:
         assert got.dtype == first.dtype and got.tolist() == want
     with pytest.raises(OverflowError):
         jnp.searchsorted(np.arange(3), 2 ** 40)
+    long = xfront.ShapeDtypeStruct((2 ** 31,), np.int8)
+    with pytest.raises(OverflowError, match="enable x64"):
+        xfront.eval_shape(lambda a: jnp.searchsorted(a, 1), long)
+    with xfront.enable_x64():
+        assert xfront.eval_shape(lambda a: jnp.searchsorted(a, 1), long).dtype == np.int64
     assert jnp.bincount(np.array([True, False, True])).tolist() == [1, 2]
     assert jnp.bincount(np.array([-5, -3])).tolist() == [2]
 

@@ -1,6 +1,7 @@
 """Universal functions as objects: their methods against NumPy's, and functions made from Python."""
 
 import copy
+import itertools
 import pickle
 
 import numpy as np
@@ -126,6 +127,9 @@ def test_functions_from_python():
     for call in (lambda f: f(X, X[0]), lambda f: f.reduce(X), lambda f: f.reduce(X, axis=1),
                  lambda f: f.accumulate(X, 1), lambda f: f.outer(X[0], X[1])):
         same(call(mine), np.asarray(call(theirs), np.int64), "frompyfunc")
+    for f, fixed in itertools.product((mine, jnp.add), ("nin", "nout", "nargs", "identity")):
+        with pytest.raises(AttributeError, match=fixed):
+            setattr(f, fixed, 1)
     assert mine.identity == 0 and mine.reduce(np.zeros(0)) == 0
     low, high = jnp.frompyfunc(lambda a: (a, a + 1), 1, 2)(X)
     np.testing.assert_array_equal(high - low, np.ones_like(X))

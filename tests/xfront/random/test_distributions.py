@@ -200,9 +200,10 @@ def test_counts_do_not_move() -> None:
 
 
 def test_counts_of_no_distribution_come_to_an_end() -> None:
-    n = np.array([np.inf, np.nan, -1, 5], "f")
-    drawn = np.asarray(random.binomial(random.key(0), n, np.array([0.5, 0.5, 0.5, 1], "f")))
-    np.testing.assert_array_equal(drawn, [np.nan, np.nan, np.nan, 5])
+    n = np.array([np.inf, np.inf, np.inf, np.nan, -1, 5, 5, -np.inf], "f")
+    p = np.array([0.5, 0, np.nan, 0.5, 0.5, 1, np.nan, 0.5], "f")
+    drawn = np.asarray(random.binomial(random.key(0), n, p))
+    np.testing.assert_array_equal(drawn, [np.inf, *[np.nan] * 4, 5, np.nan, np.nan])
 
 
 # --- arguments ------------------------------------------------------------------------------------

@@ -213,6 +213,15 @@ def test_derivatives() -> None:
     np.testing.assert_allclose((back * moved).sum(), forward @ weights, rtol=1e-9)
 
 
+def test_complex_blocks_of_a_schur_form_become_triangular() -> None:
+    given = np.array([[1, 2j, 3], [1j - 2, 0.5, 1], [0, 0, 1j]], np.complex64)
+    t, z = map(np.asarray, linalg.rsf2csf(given, np.eye(3, dtype=np.complex64)))
+    assert abs(np.tril(t, -1)).max() < 1e-6
+    np.testing.assert_allclose(z @ t @ z.conj().T, given, atol=1e-5)
+    np.testing.assert_allclose(z @ z.conj().T, np.eye(3), atol=1e-5)
+
+
+
 REFUSED: list[tuple[type, str, Callable[[], Any]]] = [
     (ValueError, "at least 2", lambda: linalg.companion(W[:1])),
     (ValueError, "mode", lambda: linalg.convolution_matrix(W, 2, "x")),

@@ -92,10 +92,25 @@ def test_the_index_of_fori_loop_is_weak():
     assert lax.fori_loop(0, 4, body, jnp.float16(0)).dtype == np.float16
     assert jax.jit(lambda n: lax.fori_loop(0, n, body, jnp.int16(0)))(4).dtype == np.int16
     assert set(kinds) == {("int32", True)}
-    with pytest.raises(TypeError, match="equal types"):
-        lax.fori_loop(jnp.int32(0), jnp.int8(3), body, 0)
-    with pytest.raises(TypeError):
-        lax.fori_loop(0, 2.0, body, 0)
+    for bounds in ((jnp.int32(0), jnp.int8(3)), (0, 2.0), (0.0, 2), (jnp.float32(0), 2)):
+        with pytest.raises(TypeError, match="equal types"):
+            lax.fori_loop(*bounds, body, 0)
+
+
+def test_bounds_of_fori_loop_may_be_floats():
+    def add(i, c):
+        assert i.dtype == np.float32
+        return c + i
+
+    for low, high in ((0.0, 3.0), (0.5, 3.2), (np.float32(-1), np.float32(1.5)), (2.0, 1.0)):
+        want = np.arange(low, high).sum()
+        assert lax.fori_loop(low, high, add, 0.0) == want
+        assert jax.jit(lambda n, m: lax.fori_loop(n, m, add, 0.0))(low, high) == want
+    assert jax.grad(lambda x: lax.fori_loop(0.0, 3.0, lambda i, c: c * x, x))(2.0) == 32
+    with pytest.raises(ValueError, match="finite"):
+        lax.fori_loop(0.0, np.inf, add, 0.0)
+    with pytest.raises(TypeError, match="integer or float"):
+        lax.fori_loop(False, True, add, 0.0)
 
 
 def test_fori_loop_in_reverse_mode():

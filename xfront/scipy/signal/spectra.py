@@ -206,7 +206,9 @@ def _of_nothing(first: Any, second: Any, axis: int) -> tuple[Any, Any]:
     """Frequencies and spectral density where a signal is empty: both have no elements."""
     size = min(first.shape[-1], second.shape[-1])
     shape = (*jnp.broadcast_shapes(first.shape[:-1], second.shape[:-1]), size)
-    made = jnp.zeros(shape, jnp.result_type(first, second, *[] if first is second else [1j]))
+    dtype = jnp.result_type(first, second)
+    made = jnp.zeros(shape, jnp.finfo(dtype).dtype if first is second else jnp.result_type(dtype,
+                                                                                          1j))
     return jnp.moveaxis(made.real, -1, axis), jnp.moveaxis(made, -1, axis)
 
 
