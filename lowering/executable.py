@@ -283,7 +283,8 @@ def _both(kind: type[Exception]) -> type[Exception]:
     """A class with the name of `kind` whose instances are RuntimeFailures too. They are pickled as
     instances of `kind`. Their text has the name of the class, as that of a RuntimeFailure has."""
     place = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-    return type(kind.__name__, (kind, compat.RuntimeFailure), {
+    bases = () if issubclass(compat.RuntimeFailure, kind) else (kind,)
+    return type(kind.__name__, (*bases, compat.RuntimeFailure), {
         "__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__,
         "__str__": lambda self: f"INTERNAL: {place}{kind.__qualname__}: {kind.__str__(self)}",
         "__repr__": kind.__repr__,

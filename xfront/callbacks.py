@@ -49,7 +49,8 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
       result_shape_dtypes: tree of objects with shape and dtype. Inside `shard_map` results vary
         over the axes that arguments vary over and over those of a `manual_axis_type`.
       args, kwargs: trees of arrays; other leaves reach the callback unchanged.
-      sharding: None, or the sharding of the default device.
+      sharding: None, or the sharding of one device of this process. In a program on several
+        devices the first one calls the host in any case, once and with whole values.
       vmap_method: how a batch reaches the callback: "sequential" or "sequential_unrolled" (example
         by example), "expand_dims" (axes of size 1 for arguments without a batch), "broadcast_all"
         (all arguments have the batch) or "legacy_vectorized" (arguments without a batch stay as
@@ -64,7 +65,7 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
     >>> xfront.jit(lambda x: xfront.pure_callback(np.cumsum, kind, x))(jnp.array([1., 2.]))
     Array([1., 3.], dtype=float32)
     """
-    at_home("pure_callback", sharding, "sharding")
+    _on_one_device("pure_callback", sharding)
     only("pure_callback", None, "use vmap_method='expand_dims' for a function that takes batches, "
          "'sequential' for one that does not", vectorized=vectorized)
     if vmap_method not in VMAP_METHODS:
@@ -91,7 +92,7 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
     >>> xfront.jit(lambda x: io_callback(note, kind, x))(jnp.int32(1)), seen
     (Array(2, dtype=int32), [1])
     """
-    at_home("io_callback", sharding, "sharding")
+    _on_one_device("io_callback", sharding)
     return _call("io", callback, result_shape_dtypes, args, kwargs, ordered, None)
 
 
@@ -113,6 +114,16 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
     only("debug_callback", False, "the callback always receives whole "
                                   "arrays", partitioned=partitioned)
     _call("debug", callback, (), args, kwargs, ordered, None)
+
+
+def _on_one_device(name: str, sharding: Any) -> None:
+    """Refuse another placement of a host call than one device of this process. Raises: TypeError
+    where it is no sharding; NotImplementedError."""
+    if isinstance(sharding, binding.SingleDeviceSharding):
+        (device,) = sharding.device_set
+        if device.process_index == device.client.process_index():
+            return
+    at_home(name, sharding, "sharding")
 
 
 def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kwargs: dict,

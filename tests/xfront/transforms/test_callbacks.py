@@ -197,6 +197,8 @@ def failing(error):
 @pytest.mark.parametrize(("host", "kind", "text"), [
     (failing(KeyError("inside")), KeyError, "'inside'"),
     (failing(Own(1, 2)), Own, "1"),
+    (failing(RuntimeError("plain")), RuntimeError, "plain"),
+    (failing(Exception("any")), Exception, "any"),
     (failing(OSError(2, "gone")), FileNotFoundError, "[Errno 2] gone"),
     (lambda: 1, TypeError, "takes 0 positional arguments but 1 was given"),
     (lambda v: (v, v), ValueError, "returned PyTreeDef((*, *))"),
