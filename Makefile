@@ -52,6 +52,7 @@ generated: $(DEV)
 
 sharded: $(DEV)
 	$(BIN)/python -m tests.xfront.sharding.mapped_programs 1000 $(WORKERS)
+	$(BIN)/python -m tests.xfront.sharding.sum_programs 100
 
 compiled: $(DEV)
 	nice $(BIN)/python -m tests.compiled --programs $(PROGRAMS) --workers $(WORKERS)

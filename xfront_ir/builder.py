@@ -172,15 +172,25 @@ class Builder:
         return self.add(literal, (), {"value": number(value, type.dtype), "shape": type.shape})
 
     def zeros(self, type: TensorType) -> Value:
-        """Zeros of `type` (False for bool), which lie as it says. Inside `shard_map`, zeros that
-        stand for terms of a sum are the same on all devices."""
-        made = self.full(type, 0)
-        return made if type.sharding is None or type.is_manual else self.emit(
-            lookup("reshard"), made, sharding=type.sharding)
+        """Zeros of `type` (False for bool), which lie as it says."""
+        return self._lying(self.full(type, 0), type)
 
     def ones(self, type: TensorType) -> Value:
-        """Ones of `type`."""
-        return self.full(type, 1)
+        """Ones of `type`, which lie as it says."""
+        return self._lying(self.full(type, 1), type)
+
+    def _lying(self, made: Value, type: TensorType) -> Value:
+        """A whole value as `type` says: where that is terms of a sum, one device has it."""
+        held = type.sharding
+        if held is None:
+            return made
+        if not type.is_manual:
+            return self.emit(lookup("reshard"), made, sharding=held)
+        for kind, axes in (("unreduced", held.spec.unreduced), ("reduced", held.spec.reduced)):
+            if axes:
+                made = self.emit(lookup("manual_cast"), made, mesh=held.mesh, axes=axes,
+                                 old="invarying", new=kind)
+        return made
 
     def inline(self, function: Function, operands: Sequence[Value]) -> tuple[Value, ...]:
         """Append the ops of `function` with `operands` for its parameters; gives its returns."""

@@ -80,6 +80,16 @@ def spread_types(definition: OpDef, types: Types, attrs: Mapping[str, Any], *, l
     return tuple(made)
 
 
+def refuse_other_sums(name: str, what: str, wanted: Sequence[TensorType],
+                      got: Sequence[TensorType]) -> None:
+    """Refuse values that devices hold as terms of a sum, or reduced, over other axes than a body
+    takes or another branch gives: XLA ends the process there. Raises: ShardingTypeError."""
+    for w, g in zip(wanted, got, strict=True):
+        if w.sums != g.sums:
+            refuse(f"{name}: {what} must be {w}, got {g}: devices hold it as terms of a sum, or "
+                   f"reduced, over other axes; {RESHARD}")
+
+
 def one_mesh(name: str, types: Sequence[TensorType]) -> MeshAxes:
     """The mesh of all operands that are divided. Raises: ShardingTypeError where there are two."""
     meshes = [t.sharding.mesh for t in types if t.sharding is not None and t.sharding.mesh.names]
@@ -299,5 +309,6 @@ def unchanged(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types
 
 
 __all__ = ["PRODUCTS", "RESHARD", "SUMS", "along", "alike", "anyhow",
-           "as_inferred", "each_as_it_is", "gone", "leading", "listed", "met", "refuse", "resized",
-           "settled", "spread_types", "spreads", "unchanged", "whole"]
+           "as_inferred", "each_as_it_is", "gone", "leading", "listed", "met", "refuse",
+           "refuse_other_sums", "resized", "settled", "spread_types", "spreads", "unchanged",
+           "whole"]

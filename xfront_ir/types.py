@@ -57,6 +57,13 @@ class TensorType(Fixed):
         """Whether this is the type of unreduced or reduced values inside a `shard_map`."""
         return self.sharding is not None and self.sharding.sums_inside
 
+    @property
+    def sums(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The axes over which devices hold terms of a sum, and those over which values are
+        reduced."""
+        held = self.sharding
+        return ((), ()) if held is None else (held.spec.unreduced, held.spec.reduced)
+
     def in_memory(self, kind: str | None) -> TensorType:
         """The type of the same values in the devices' own memory (None), or `"pinned_host"`."""
         held = self.sharding

@@ -83,11 +83,13 @@ def _cond(ctx: RuleContext, op: Op, index: Any, *operands: Any) -> Any:
 
     regions = [region(branch) for branch in branches]
     name = "stablehlo.case"
-    if op.operands[0].type.dtype is dtypes.bool_:
+    if op.operands[0].type.dtype is not dtypes.bool_:   # `case` takes the last branch for -1
+        index = ctx.create("stablehlo.maximum", [index, ctx.constant(0, I32)], [I32])
+    elif ctx.num_partitions > 1:       # Shardy brings no shardings through an `if`, and ends the
+        index = ctx.create("stablehlo.convert", [index], [I32])      # process where they are sums
+    else:
         name = "stablehlo.if"
         regions.reverse()                           # its first region is the one for True
-    else:                                           # `case` takes the last branch for -1
-        index = ctx.create("stablehlo.maximum", [index, ctx.constant(0, I32)], [I32])
     types = [*[v.type for v in op.results], *([ctx.token_type] if ordered else [])]
     made = _as_list(ctx.create(name, [index], types, regions))
     if ordered:

@@ -56,6 +56,7 @@ from ..passes.bodies import (
     vectorize,
 )
 from ..regions import ALL, REST, Body, Regions, cut
+from ..spreading import refuse_other_sums
 from ..types import TensorType
 from .families import move_batch
 from .words import zeros_of
@@ -87,8 +88,10 @@ def check_types(name: str, what: str, wanted: Sequence[TensorType], got: Sequenc
     if len(wanted) != len(got):
         raise IRTypeError(f"{name}: {what}: expected {len(wanted)}, got {len(got)}")
     for i, (w, g) in enumerate(zip(wanted, got, strict=True)):
-        if w is not g and w.plain is not g.plain:
-            raise IRTypeError(f"{name}: {what} {i} must be {w}, got {g}")
+        if w is not g:
+            if w.plain is not g.plain:
+                raise IRTypeError(f"{name}: {what} {i} must be {w}, got {g}")
+            refuse_other_sums(name, f"{what} {i}", (w,), (g,))
 
 
 def spread(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
@@ -560,9 +563,9 @@ def _transpose_scan(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -
 
     key = ("scan", sum(of_consts), tuple(map(len, marks)), carried, tuple(summed))
     turned = remembered(back, key, make)
-    starts = [b.zeros(t) if ct is None else ct
+    starts = [b.zeros(t.cotangent) if ct is None else ct
               for t, ct, c in zip(carry_types, ct_carry, carried, strict=True) if c]
-    sums = [b.zeros(t) for t in select(select(types, of_consts), summed)]
+    sums = [b.zeros(t.cotangent) for t in select(select(types, of_consts), summed)]
     made = SCAN.emit(b.emit, scan, (consts, [*starts, *sums],
                                     [*[ct for ct in ct_ys if ct is not None], *known_xs]),
                      **{**attrs, "body": turned, "reverse": not attrs["reverse"]})

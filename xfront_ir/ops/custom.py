@@ -43,6 +43,7 @@ from ..passes.bodies import (
     Flags,
     Names,
     axis_names,
+    batched,
     divide_checkpoint,
     expand,
     inline_calls,
@@ -61,7 +62,7 @@ from ..passes.bodies import (
     vectorize,
 )
 from ..regions import ALL, REST, Regions, cut
-from ..spreading import alike, anyhow, spreads
+from ..spreading import alike, anyhow, refuse_other_sums, spreads
 from ..types import TensorType, plain
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def infer_body(name: str) -> Any:
         if params != types and plain(params) != plain(types):
             raise IRTypeError(f"{name}: operands are {', '.join(map(str, types))}, but the body "
                               f"takes {', '.join(map(str, params))}")
+        if params != types:
+            refuse_other_sums(name, "operand", params, types)
         return attrs["body"].return_types
 
     return infer
@@ -458,7 +461,7 @@ def _infer_tangent(types: Types, attrs: Attrs) -> Types:
 
 def _backward(types: Types, attrs: Any, live: Flags | None = None) -> Function:
     """The backward rule. `live` flags results with a cotangent; by default all inexact ones."""
-    rule, outs = attrs["rule"], attrs["types"]
+    rule, outs = attrs["rule"], tuple([t.cotangent for t in attrs["types"]])
     told = []
     if _is_symbolic(rule):
         told = [attrs["perturbed"], tuple([t.is_inexact for t in outs]) if live is None else live]
@@ -506,7 +509,8 @@ def _transpose_tangent(b: Builder, op: Op, cotangents: Tangents, known: Tangents
     attrs, (residuals, _) = op.attrs, TANGENT.split(op.attrs, known)
     given = iter(cotangents)
     found = [next(given) if t.is_inexact else None for t in attrs["types"]]
-    cts = [b.zeros(t) if ct is None else ct for t, ct in zip(attrs["types"], found, strict=True)]
+    cts = [b.zeros(t.cotangent) if ct is None else ct
+           for t, ct in zip(attrs["types"], found, strict=True)]
     live = tuple([ct is not None for ct in found])
     made = b.inline(_backward(_types(op.operands), attrs, live), (*residuals, *cts))
     if len(made) != len(attrs["perturbed"]):
@@ -522,7 +526,7 @@ def _batch_tangent(b: Builder, op: Op, operands: Values, positions: Positions, a
     inputs = join(attrs["perturbed"], of_tangents,
                   [None] * (len(attrs["perturbed"]) - sum(attrs["perturbed"])))
     rule = BatchedRule(attrs["rule"], (), inputs, len(attrs["types"]), axis, of_residuals)
-    types = tuple([t.with_shape((axis[1], *t.shape)) for t in attrs["types"]])
+    types = tuple([batched(t, 0, axis[1]) for t in attrs["types"]])
     made = b.emit(custom_vjp_tangent, *operands, **{**attrs, "rule": rule, "types": types})
     return made, (0,) * len(made)
 

@@ -19,6 +19,7 @@ from ..core import Function, Op, Value
 from ..opdef import FUNCTION, LINEAR, PYTHON, STR, Request, define
 from ..passes.bodies import (
     Flags,
+    batched,
     dead_code,
     divide,
     join,
@@ -145,7 +146,7 @@ class Pulled(_Derived):
 
     def _batch(self, types: Types, flags: Flags, size: int) -> Function:
         n = len(self.linear) - sum(self.linear)
-        moved = [t.with_shape((size, *t.shape)) for t in select(self.types, self.linear)]
+        moved = [batched(t, 0, size) for t in select(self.types, self.linear)]
         of_operands = tuple(join(self.linear, [True] * len(moved), flags[:n]))
         inner = self._asked(tuple(join(self.linear, moved, types[:n])), of_operands, size)
         ranks = [t.ndim - f for t, f in zip(types[n:], flags[n:], strict=True)]

@@ -24,10 +24,11 @@ from .. import dtypes
 from ..builder import Builder
 from ..core import Function, Value
 from ..opdef import OpDef, lookup
-from ..passes.bodies import remembered, settle, vectorize, vectorize_into
+from ..passes.bodies import batched, remembered, settle, vectorize, vectorize_into
 from ..traits import LIGHT
 from ..types import I32, tensor
 from .families import move_batch
+from .sharding import summed_as
 from .words import words_of, wrapped, zeros_of
 
 LIGHT_OPS = 32
@@ -190,7 +191,7 @@ def feed(b: Builder, mask: Value, first: Value, value: Value, place: int | None,
     starts = [first, *[b.full(I32, 0) for _ in shape[1:]]]
     one = b.emit(lookup("dynamic_slice"), words, *starts, sizes=(1, *shape[1:]))
     same = b.emit(lookup("broadcast_in_dim"), one, shape=shape, dims=tuple(range(len(shape))))
-    return wrapped(b, choose(b, mask, words, same), value.type)
+    return summed_as(b, wrapped(b, choose(b, mask, words, same), value.type), value.type)
 
 
 def hold(b: Builder, mask: Value, value: Value, place: int | None, size: int) -> Value:
@@ -214,9 +215,7 @@ def _lane_branches(branch: Function, places: Places, axis: Any) -> tuple[Functio
             b.param(tensor((size,), dtypes.bool_))
             b.param(I32)
             for v, p in zip(branch.params, places, strict=True):
-                shape = v.type.shape
-                b.param(v.type if p is None else
-                        v.type.with_shape((*shape[:p], size, *shape[p:])))
+                b.param(batched(v.type, p, size))
             return b
 
         b = opened()

@@ -113,6 +113,14 @@ def _as_terms(b: Builder, x: Value, sharding: Sharding, terms: tuple[str, ...], 
     return made
 
 
+def summed_as(b: Builder, x: Value, type: TensorType) -> Value:
+    """`x` as terms of a sum, or reduced, over the axes over which values of `type` are. Inside
+    `shard_map`, where casts alone change this, it is left as it is."""
+    if x.type.sums == type.sums or x.type.is_manual or type.is_manual:
+        return x
+    return brought(b, x, lying(type, x.type))
+
+
 def lying(type: TensorType, other: TensorType) -> Sharding:
     """The sharding of a type. A type without one is whole over the mesh of `other`, which has one.
     """
@@ -155,4 +163,4 @@ reshard = define("reshard", attrs={"sharding": SHARDING}, operands=1, infer=_inf
 spreads(alike, sharding_constraint)
 spreads(as_inferred, reshard)
 
-__all__ = ["brought", "lying", "reshard", "sharding_constraint"]
+__all__ = ["brought", "lying", "reshard", "sharding_constraint", "summed_as"]

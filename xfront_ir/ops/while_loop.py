@@ -29,6 +29,7 @@ from ..errors import IRTypeError, MissingRule
 from ..opdef import FUNCTION, INT, INTS, LINEAR, define, lookup, optional
 from ..passes.bodies import (
     Flags,
+    batched,
     dead_code,
     divide,
     join,
@@ -56,6 +57,7 @@ from .control import (
 )
 from .families import move_batch
 from .formulas import Term, formula, where
+from .sharding import summed_as
 from .words import words_of, wrapped
 
 if TYPE_CHECKING:
@@ -326,18 +328,10 @@ def _running(body: Function, lanes: Function, of_consts: Positions, n_cond: int,
 
         return _trace(body.name, (
             cut(lanes.param_types, n_cond)[0],
-            [_batched(t, p, size) for t, p in zip(given, of_consts, strict=True)],
-            [_batched(t, 0, size) for t in body.return_types]), run)
+            [batched(t, p, size) for t, p in zip(given, of_consts, strict=True)],
+            [batched(t, 0, size) for t in body.return_types]), run)
 
     return remembered(body, ("running", lanes, of_consts, axis), make)
-
-
-def _batched(type: TensorType, position: int | None, size: int) -> TensorType:
-    """The type with a batch axis at `position`."""
-    if position is None:
-        return type
-    before, after = cut(type.shape, position)
-    return type.with_shape((*before, size, *after))
 
 
 def _strong_while(op: Op, linear: Flags) -> Any:
@@ -540,7 +534,7 @@ def _some_turns(body: Function, attrs: Any, of_consts: Places, of_linear: Places
                       for v, o in zip(new, (*carry, *linear), strict=True)]]
 
         consts, l_consts, carry, linear = (
-            [_batched(t, p, size) for t, p in zip(group, places, strict=True)]
+            [batched(t, p, size) for t, p in zip(group, places, strict=True)]
             for group, places in zip(types, (of_consts, of_linear, *of_state), strict=True))
         return _trace(body.name, ((lanes,), consts, l_consts, (I32,), carry, linear), run)
 
@@ -583,7 +577,7 @@ def _transpose_turns(b: Builder, body: Function, consts: Sequence[Value], carry:
     back = remembered(body, ("reversal", sizes, carried, budget),
                       lambda: _reversal(body, sizes, carried, budget))
     _, types = cut(body.return_types, sizes.carry)
-    cts = [b.zeros(t) if ct is None else ct
+    cts = [b.zeros(t.cotangent) if ct is None else ct
            for t, ct, a in zip(types, cotangents, carried, strict=True) if a]
     made, sums = cut(b.inline(back, (*consts, *carry, count, *cts)), sum(carried))
     return [*spread(sums, _received(body, sizes, carried)[1]), *spread(made, carried)]
@@ -608,7 +602,8 @@ def _reversal(body: Function, sizes: _Sizes, carried: Flags, budget: Budget) -> 
     consts, linear_types, state, _ = cut(body.param_types, sizes.consts, sizes.linear_consts,
                                          sizes.carry)
     _, types = cut(body.return_types, sizes.carry)
-    ct_types, sum_types = select(types, carried), select(linear_types, summed)
+    ct_types, sum_types = ([t.cotangent for t in select(*group)] for group in
+                           ((types, carried), (linear_types, summed)))
     stack = _Checkpoints(body, sizes, budget) if state else None
     held = stack.types if stack is not None else ()
 
@@ -618,7 +613,7 @@ def _reversal(body: Function, sizes: _Sizes, carried: Flags, budget: Budget) -> 
         if stack is not None:
             kept, at = stack.pop(b, given, t, kept)
         of_sums, moved = cut(b.inline(back, (*given, *at, *cts)), sum(summed))
-        after = [b.zeros(t) if ct is None else ct
+        after = [b.zeros(t.cotangent) if ct is None else ct
                  for t, ct, a in zip(types, spread(moved, passed), carried, strict=True) if a]
         totals = [b.emit(lookup("add"), s, ct) for s, ct in zip(sums, of_sums, strict=True)]
         return [b.emit(lookup("sub"), t, b.full(I32, 1)), *kept, *after, *totals]
@@ -659,7 +654,8 @@ class _Checkpoints:
         rows = [tensor((*t.shape, *t.dtype.physical), dtypes.u32) if t.dtype.is_key else t
                 for t in self.state]
         self.types = (I32, tensor((n + 1,), dtypes.i32),
-                      *[t.with_shape((n + 1, *t.shape)) for t in rows])
+                      *[t.stacked(n + 1) if t.is_manual else t.with_shape((n + 1, *t.shape))
+                        for t in rows])         # elsewhere rows of sums are kept as their values
 
     def start(self, b: Builder, inits: Sequence[Value]) -> list[Value]:
         """The stack that holds only the carries before turn 0."""
@@ -697,7 +693,8 @@ class _Checkpoints:
         return [b.emit(lookup("sub"), top, b.full(I32, 1)), turns, *rows], at
 
     def _top(self, b: Builder, rows: Sequence[Value], top: Value) -> list[Value]:
-        return [wrapped(b, _read(b, r, top), t) for r, t in zip(rows, self.state, strict=True)]
+        return [summed_as(b, wrapped(b, _read(b, r, top), t), t)
+                for r, t in zip(rows, self.state, strict=True)]
 
 
 _left = formula(lambda t, here, one: t - here + one)

@@ -14,6 +14,7 @@ from ..builder import Builder
 from ..core import Function, Op, Value, bodies_of, forced, remembered
 from ..fingerprint import identity
 from ..regions import select
+from ..types import TensorType
 from .dead_code import dead_code
 from .discharge import content_type, discharge, discharge_to, refs_of, refuse_twice
 from .inline import expand, inline_calls, settle
@@ -23,11 +24,11 @@ from .remat import divide_checkpoint
 from .strong import strong
 from .transpose import transpose
 from .varying import NOWHERE, Names, like_body, varying
-from .vectorize import Positions, vectorize, vectorize_into
+from .vectorize import Positions, batched, vectorize, vectorize_into
 
 __all__ = [
     "NOWHERE", "Flags", "Linearized", "Names", "Positions", "axis_names",
-    "content_type", "dead_code", "discharge", "discharge_to", "divide",
+    "batched", "content_type", "dead_code", "discharge", "discharge_to", "divide",
     "divide_checkpoint", "expand", "has_effects", "inline_calls", "invariants", "join", "jvp",
     "jvp_to", "like_body", "linear_first", "linear_transpose", "linearize", "loops", "refs_of",
     "refuse_twice", "remembered",
@@ -64,23 +65,23 @@ def jvp_to(fn: Function, active: Flags, out: Flags) -> Function:
         if active_out == out:
             return moved
         values = moved.returns[:len(fn.returns)]
-        return _with_zeros(moved, values, values, active_out, out)
+        return _with_zeros(moved, values, [v.type for v in values], active_out, out)
 
     return remembered(fn, ("jvp_to", active, out), make)
 
 
-def _with_zeros(fn: Function, before: Sequence[Value], values: Sequence[Value], active: Flags,
+def _with_zeros(fn: Function, before: Sequence[Value], types: Sequence[TensorType], active: Flags,
                 wanted: Flags) -> Function:
-    """The Function that returns `before`, then the wanted tangents or cotangents of `values`.
+    """The Function that returns `before`, then the wanted tangents or cotangents, of `types`.
 
-    `fn` returns those of the `active` ones, after `before`; the others are zeros.
+    `fn` returns the `active` ones, after `before`; the others are zeros.
     """
     b = Builder(fn.name)
     b.ops = list(fn.ops)
     given = iter(fn.returns[len(before):])
     found = [next(given) if a else None for a in active]
-    made = [b.zeros(v.type) if t is None else t
-            for v, t, w in zip(values, found, wanted, strict=False) if w]
+    made = [b.zeros(type) if t is None else t
+            for type, t, w in zip(types, found, wanted, strict=False) if w]
     return Function(fn.name, fn.params, b.ops, (*before, *made))
 
 
@@ -109,7 +110,8 @@ def transpose_to(fn: Function, linear: Flags, active_ct: Flags, active_in: Flags
     if active_in is None or active == active_in:
         return back, active
 
-    return remembered(back, ("transpose_to", active_in), _with_zeros, back, (), ordered.params,
+    types = [v.type.cotangent for v in ordered.params]
+    return remembered(back, ("transpose_to", active_in, *types), _with_zeros, back, (), types,
                       active, active_in), active_in
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..builder import Builder
+from ..builder import Builder, SplitBuilder
 from ..core import Function, Value, remembered, renamed
 from ..errors import IRTypeError
 from ..opdef import LINEAR_OP, NONE, ZERO
@@ -115,6 +115,18 @@ def push_forward(b: Builder, fn: Function, tangents: dict[Value, Value]
                     b, here, given)
         for v, t in zip(op.results, made, strict=True):
             if t is not None:
-                tangents[v] = t
+                same = t.type is v.type or t.type.sums == v.type.sums
+                tangents[v] = t if same else _held_as(b, v, t)
     returns: Sequence[Value] = fn.returns
     return tuple([env.get(v, v) for v in returns]), [tangent(v) for v in returns]
+
+
+def _held_as(b: Builder, v: Value, t: Value) -> Value:
+    """The tangent of `v` as terms of a sum, or reduced, over the axes over which `v` is."""
+    from ..ops.sharding import summed_as  # ops stand beside passes, not under them
+
+    if not (isinstance(b, SplitBuilder) and t in b.tangents):
+        return summed_as(b, t, v.type)
+    made = summed_as(b.linear, t, v.type)
+    b.tangents.add(made)
+    return made

@@ -206,7 +206,8 @@ def _linear_transpose(fn: Function, linear: Flags, active_ct: Flags) -> tuple[Fu
     back, active_in = transpose(parts.linear, len(parts.residuals), tuple(reached))
     b = Builder(fn.name)
     b.ops = list(parts.forward.ops)
-    cts = [Value(v.type) if g else None for v, g in zip(fn.returns, active_ct, strict=True)]
+    cts = [Value(v.type.cotangent) if g else None
+           for v, g in zip(fn.returns, active_ct, strict=True)]
     residuals = parts.pick(parts.forward.params, parts.forward.returns)
     returns = b.inline(back, (*residuals, *[
         ct for ct, a in zip(cts, parts.active_out, strict=True) if a and ct is not None]))
@@ -257,7 +258,7 @@ def _gradient(fn: Function, active: Flags, given: Flags, strong: bool) -> Functi
     tangents = {v: b.tangent_param(v.type) for v in inputs}
     linear_inputs = list(tangents.values())
     returns, moved = push_forward(b, fn, tangents)
-    seeds = {i: Value(v.type) for i, v in enumerate(fn.returns) if given[i]}
+    seeds = {i: Value(v.type.cotangent) for i, v in enumerate(fn.returns) if given[i]}
     back = Builder(fn.name)
     back.ops = b.ops
     reached = [(t, seeds[i]) for i, t in enumerate(moved) if t is not None and i in seeds]

@@ -128,9 +128,9 @@ def seeded_gradient(function: Function, active: Flags, seeded: int, strong: bool
     n = len(function.params)
     seed = full.params[n]
     b.ones(seed.type)
-    (one,) = b.ops
-    return Function(full.name, full.params[:n],
-                    (Op(one.definition, (), one.attrs, (seed,)), *full.ops), full.returns,
+    *before, last = b.ops
+    one = Op(last.definition, last.operands, last.attrs, (seed,))
+    return Function(full.name, full.params[:n], (*before, one, *full.ops), full.returns,
                     param_names=function.param_names, weak_params=function.weak_params,
                     weak_returns=full.weak_returns)
 

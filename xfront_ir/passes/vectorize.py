@@ -24,6 +24,7 @@ from ..builder import Builder
 from ..core import Function, Op, Value, bodies_of, remembered, renamed
 from ..errors import IRTypeError
 from ..opdef import NONE
+from ..sharding import Spec
 from ..types import TensorType
 from .inline import settle
 from .scopes import Scoped
@@ -80,13 +81,14 @@ def _vectorize(fn: Function, positions: Positions, axis: Axis, out: Positions | 
 
 
 def batched(type: TensorType, position: int | None, size: int) -> TensorType:
-    """The type with a batch axis at `position`."""
+    """The type with a batch axis at `position`. What divides its dimensions is left to the
+    compiler; over which axes it is a sum stays."""
     if position is None:
         return type
-    made = type.with_shape((*type.shape[:position], size, *type.shape[position:]))
-    if type.sharding is None:
+    made, held = type.stacked(size, position), type.sharding
+    if held is None or type.is_manual:
         return made
-    return type.stacked(size, position) if type.is_manual else made.in_memory(type.memory)
+    return made.over(held.on(Spec(((),) * made.ndim, (), *type.sums)))
 
 
 def vectorize_into(b: Builder, fn: Function, operands: Sequence[Value],
@@ -132,9 +134,16 @@ def _push(b: Builder, fn: Function, env: dict[Value, Value], place: dict[Value, 
             batch = definition.rule("batch")
         results, places = batch(b, op, given, positions, axis)
         for v, made, p in zip(op.results, results, places, strict=True):
-            env[v] = made
+            env[v] = made if made.type.sums == v.type.sums else _held_as(b, v, made, p, axis[1])
             if p is not None:
                 place[v] = p
+
+
+def _held_as(b: Builder, v: Value, made: Value, p: int | None, size: int) -> Value:
+    """The batch of `v` as terms of a sum, or reduced, over the axes over which `v` is."""
+    from ..ops.sharding import summed_as  # ops stand beside passes, not under them
+
+    return summed_as(b, made, batched(v.type, p, size))
 
 
 def mentions(op: Op, name: str) -> bool:

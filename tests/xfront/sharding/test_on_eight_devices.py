@@ -18,11 +18,12 @@ from tests.xfront.sharding import (
     placing_checks,
     shard_map_checks,
     sum_checks,
+    sum_program_checks,
     told_checks,
 )
 
 MODULES = (checks, explicit_checks, manual_sum_checks, memory_checks, moving_checks, placing_checks,
-           shard_map_checks, sum_checks, told_checks)
+           shard_map_checks, sum_checks, sum_program_checks, told_checks)
 
 
 @functools.cache
