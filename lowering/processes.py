@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jaxlib._jax as _jax
@@ -21,7 +22,7 @@ _MS_TO_AGREE = 300_000
 
 
 class ProcessLost(JaxRuntimeError):
-    """Another process has ended while this one was computing with it."""
+    """Another process has ended, or left, while this one was computing with it."""
 
 
 class Processes:
@@ -30,18 +31,41 @@ class Processes:
     Fields: `index` of `count`; `client` of the coordination service; `service` itself in process 0,
     None elsewhere; `preemption` announces that the machine will be taken away, None where this is
     not asked for; `recoverable` says that processes may outlive others; `lost` has the names of the
-    processes that ended without leaving, by index.
+    processes that ended without leaving, by index. `begun` counts for each other process what this
+    one has begun with it; `left` has the same counts of the processes that have left; `on_wait` is
+    called with the index of one of these that this process would wait for.
     """
 
-    __slots__ = ("_asked", "client", "count", "index", "lost", "preemption", "recoverable",
-                 "service")
+    __slots__ = ("_asked", "begun", "client", "count", "index", "left", "lost", "on_wait",
+                 "preemption", "recoverable", "service")
 
     def __init__(self, index: int, count: int, client: Any, service: Any, preemption: Any,
                  recoverable: bool) -> None:
         self.index, self.count, self.client, self.service = index, count, client, service
         self.preemption, self.recoverable = preemption, recoverable
         self.lost: dict[int, str] = {}
+        self.begun: Counter[int] = Counter()
+        self.left: dict[int, int] = {}
+        self.on_wait: Callable[[int], None] = lambda index: None
         self._asked: dict[tuple[int, ...], int] = {}
+
+    def begins(self, indices: Iterable[int]) -> None:
+        """Count something that ends only when these processes begin it too.
+
+        Raises: ProcessLost where one of them has left, and did not begin as much.
+        """
+        for i in indices:
+            if i != self.index:
+                self.begun[i] += 1
+                if self.waits_for(i):
+                    self.on_wait(i)
+                    raise ProcessLost(f"process {i} of {self.count} has left, and process "
+                                      f"{self.index} begins to compute with it: every process must "
+                                      "run the same programs, in the same order")
+
+    def waits_for(self, index: int) -> bool:
+        """Whether this process has begun something that a process which has left never will."""
+        return index in self.left and self.begun[index] > self.left[index]
 
     def leave(self) -> None:
         """Wait until the others leave too, and stop the service. Raises: JaxRuntimeError."""
@@ -69,8 +93,9 @@ class Processes:
         """The processes among `indices` whose digest differs from that of the first one.
 
         Each of them must call this, in the same order.
-        Raises: JaxRuntimeError where one does not.
+        Raises: JaxRuntimeError where one does not; ProcessLost where one has left.
         """
+        self.begins(indices)
         asked = self._asked
         asked[tuple(indices)] = number = asked.get(tuple(indices), 0) + 1
         folder = f"xfront/digests/{'-'.join(map(str, indices))}/{number}"

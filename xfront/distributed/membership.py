@@ -24,7 +24,7 @@ from .clusters import detect
 
 class _Membership(NamedTuple):
     address: str
-    goodbye: Callable[[], None]
+    goodbye: Callable[[], bool]
 
 
 _membership: _Membership | None = None
@@ -103,7 +103,8 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
         recoverable=config.jax_enable_recoverability,
         preemptible=config.jax_enable_preemption_service)
     clients.join(processes)
-    _membership = _Membership(address, watch.begin(processes, host, initialization_timeout))
+    _membership = _Membership(address, watch.begin(
+        processes, host, initialization_timeout, shutdown_timeout_seconds))
     binding.moved_between_processes[:] = [move]
     binding.install({"block_until_ready": _block_until_ready})
     atexit.register(_leave_at_exit)
@@ -181,8 +182,8 @@ def shutdown() -> None:
     _membership = None
     atexit.unregister(_leave_at_exit)
     clients.join(None)
-    membership.goodbye()
-    if processes is not None and not processes.lost:
+    together = membership.goodbye()
+    if together and processes is not None and not processes.lost:
         processes.leave()
 
 

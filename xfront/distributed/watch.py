@@ -1,5 +1,9 @@
 """Watches the other processes. Each keeps a connection to process 0, which tells all processes when
 one breaks. That a process was killed is known at once, that a machine is silent after 20 seconds.
+
+A process that leaves says how much it has begun with each of the others, and waits until they leave
+too. One that has begun more would wait for it for ever: it tells the one that leaves, which then
+ends without the others, so that what waits for its numbers fails.
 """
 
 from __future__ import annotations
@@ -21,20 +25,22 @@ GRACE = 15.0
 """The number of seconds in which a process may end by its own error, once another one is lost."""
 
 
-def begin(processes: Processes, host: str, patience: float) -> Callable[[], None]:
+def begin(processes: Processes, host: str, patience: float, farewell: float
+          ) -> Callable[[], bool]:
     """Start watching the other processes.
 
     Args:
       processes: the processes that this one has joined.
       host: host of process 0, by the name with which others reach it.
       patience: number of seconds to wait for process 0.
-    Returns: a function that says goodbye to the others.
+      farewell: number of seconds to wait until the others leave.
+    Returns: a function that says goodbye to the others, and whether they leave too.
     """
     if processes.index == 0:
-        return _Centre(processes).goodbye
+        return _Centre(processes, farewell).goodbye
     told = processes.client.blocking_key_value_get(KEY, int(patience * 1000))
     port, word, name = told.split(" ", 2)
-    return _Spoke(processes, host, int(port), word, name, patience).goodbye
+    return _Spoke(processes, host, int(port), word, name, patience, farewell).goodbye
 
 
 def _own_name() -> str:
@@ -48,16 +54,57 @@ def _keep_alive(s: socket.socket) -> None:
             s.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), seconds)
 
 
-def report(processes: Processes, index: int, name: str) -> None:
+def _counts(processes: Processes) -> str:
+    """What this process has begun with each of the others, as text: `1:12,2:12`."""
+    return ",".join([f"{i}:{n}" for i, n in sorted(processes.begun.items())])
+
+
+class _Leaving:
+    """Who has left, and whether this process is to end without the others."""
+
+    def __init__(self, processes: Processes) -> None:
+        self.processes, self.here = processes, processes.index
+        self.alone = False
+        self.settled = threading.Event()
+
+    def heard(self, index: int, counts: str, name: str) -> bool:
+        """Record that a process has left; whether this one waits for it for ever."""
+        begun = dict([tuple(map(int, c.split(":"))) for c in counts.split(",") if c])
+        self.processes.left[index] = begun.get(self.here, 0)
+        waits = self.processes.waits_for(index)
+        if waits:
+            report(self.processes, index, name, "has left")
+        self.settle()
+        return waits
+
+    def end_alone(self) -> None:
+        """Another process waits for this one, which has left: it is not to wait for the others."""
+        self.alone = True
+        self.settled.set()
+
+    def settle(self) -> None:
+        """Note that nobody is to be waited for, where all others have left or are lost."""
+        if len({*self.processes.left, *self.processes.lost} - {self.here}) == (
+                self.processes.count - 1):
+            self.settled.set()
+
+    def together(self, seconds: float) -> bool:
+        """Wait until all others have left, or one of them waits for this process; whether none
+        does."""
+        self.settled.wait(seconds)
+        return not self.alone
+
+
+def report(processes: Processes, index: int, name: str, how: str = "has ended without leaving"
+           ) -> None:
     """Record that a process is lost, and end this one soon unless it may outlive others."""
     if index in processes.lost or index == processes.index:
         return
     processes.lost[index] = name
     if processes.recoverable:
         return
-    print(f"xfront.distributed: process {index} ({name}) of {processes.count} has ended without "
-          f"leaving. Process {processes.index} cannot continue without it and will end in "
-          f"{GRACE:g} s.",
+    print(f"xfront.distributed: process {index} ({name}) of {processes.count} {how}. Process "
+          f"{processes.index} cannot continue without it and will end in {GRACE:g} s.",
           file=sys.stderr, flush=True)
     timer = threading.Timer(GRACE, _end, [processes])
     timer.daemon = True
@@ -66,7 +113,7 @@ def report(processes: Processes, index: int, name: str) -> None:
 
 def _end(processes: Processes) -> None:
     print(f"xfront.distributed: process {processes.index} is ending, because {processes.losses()} "
-          f"of {processes.count} ended without leaving.", file=sys.stderr, flush=True)
+          f"of {processes.count} ended before it.", file=sys.stderr, flush=True)
     sys.stdout.flush()
     os._exit(1)                                  # the main thread may wait forever
 
@@ -85,8 +132,10 @@ class _Lines:
 class _Centre:
     """The part of process 0: it accepts connections, and tells all processes of one that breaks."""
 
-    def __init__(self, processes: Processes) -> None:
+    def __init__(self, processes: Processes, farewell: float) -> None:
         self.processes, self.word = processes, secrets.token_hex(16)
+        self.leaving, self.farewell = _Leaving(processes), farewell
+        processes.on_wait = self.waits
         self.members: dict[socket.socket, tuple[int, str]] = {}
         self.lines: dict[socket.socket, _Lines] = {}
         self.left: set[int] = set()
@@ -134,10 +183,18 @@ class _Centre:
             if index >= 0 and index not in self.left:
                 report(self.processes, index, name)
                 self.tell(f"lost {index} {name}\n")
+                self.leaving.settle()
 
     def told(self, s: socket.socket, line: list[str]) -> None:
         if line[0] == "bye" and s in self.members:
-            self.left.add(self.members[s][0])
+            index, name = self.members[s]
+            self.left.add(index)
+            counts = line[1] if len(line) > 1 else ""
+            if self.leaving.heard(index, counts, name):
+                self.waits(index)
+            self.tell(f"left {index} {counts}|{name}\n")
+        elif line[0] == "waits" and s in self.members:
+            self.waits(int(line[1]))
         elif len(line) == 3 and secrets.compare_digest(line[0].encode(), self.word.encode()):
             index = int(line[1])
             self.members[s] = (index, line[2])
@@ -154,18 +211,33 @@ class _Centre:
         except OSError:
             pass                                 # the process is gone, as `hear` will find
 
-    def goodbye(self) -> None:
-        self.tell("end\n")
+    def waits(self, index: int) -> None:
+        """Tell a process that has left that this one, or another, waits for it."""
+        if index == 0:
+            self.leaving.end_alone()
+        for s, (i, _) in list(self.members.items()):
+            if i == index:
+                self.send(s, "alone\n")
+
+    def goodbye(self) -> bool:
+        """Say goodbye; whether the others leave too."""
+        self.tell(f"left 0 {_counts(self.processes)}|{_own_name()}\n")
+        together = self.leaving.together(self.farewell)
+        if together:
+            self.tell("end\n")
         self.ended.set()
         self.door.close()
+        return together
 
 
 class _Spoke:
     """The part of any other process: process 0 tells it which processes are lost."""
 
     def __init__(self, processes: Processes, host: str, port: int, word: str, name: str,
-                 patience: float) -> None:
+                 patience: float, farewell: float) -> None:
         self.processes, self.centre, self.ended = processes, name, False
+        self.leaving, self.farewell = _Leaving(processes), farewell
+        processes.on_wait = self.waits
         try:
             self.line = socket.create_connection((host.strip("[]"), port), timeout=patience)
         except OSError as e:
@@ -185,21 +257,43 @@ class _Spoke:
             except OSError:
                 data = b""
             for line in lines.of(data):
-                if line[0] == "lost":
-                    report(self.processes, int(line[1]), line[2])
-                self.ended = self.ended or line[0] == "end"
-            if self.ended:
-                return
-            if not data:
+                self.told(line)
+            if not data and not self.ended:
                 report(self.processes, 0, self.centre)
+                self.leaving.settle()
+            if not data or self.ended:
+                self.line.close()
                 return
 
-    def goodbye(self) -> None:
-        self.ended = True
+    def told(self, line: list[str]) -> None:
+        if line[0] == "lost":
+            report(self.processes, int(line[1]), line[2])
+            self.leaving.settle()
+        elif line[0] == "left":
+            counts, name = line[2].split("|", 1)
+            if self.leaving.heard(int(line[1]), counts, name):
+                self.waits(int(line[1]))
+        elif line[0] == "alone":
+            self.leaving.end_alone()
+        elif line[0] == "end":
+            self.ended = True
+
+    def waits(self, index: int) -> None:
+        """Tell a process that has left that this one waits for it."""
+        self.say(f"waits {index}\n")
+
+    def say(self, text: str) -> None:
         try:
-            self.line.sendall(b"bye\n")
+            self.line.sendall(text.encode())
         except OSError:
             pass                                 # process 0 is gone already
+
+    def goodbye(self) -> bool:
+        """Say goodbye; whether the others leave too."""
+        self.say(f"bye {_counts(self.processes)}\n")
+        together = self.leaving.together(self.farewell)
+        self.ended = True
+        return together
 
 
 __all__ = ["begin", "report"]

@@ -229,7 +229,7 @@ _DRAWS: dict[Any, Compiled] = {}
 class SpreadProgram(Compiled):
     """A program on several devices: each argument and each result has its own sharding."""
 
-    __slots__ = ("paced", "takes_turns")
+    __slots__ = ("paced", "partners", "takes_turns")
 
     place: Any
 
@@ -240,6 +240,8 @@ class SpreadProgram(Compiled):
                          place.results(executable, out_types))
         self.handlers = [self.handlers[True]] * 2     # results are always committed
         self.host_free &= place.is_of_one_process     # else C++ raises errors without names
+        self.partners = () if place.is_of_one_process else tuple(
+            {d.process_index for d in place.devices})
         self.paced = pacing.begin(executable)
         self.takes_turns = launching.needs_turn(executable.devices)
 
@@ -255,6 +257,8 @@ class SpreadProgram(Compiled):
         """
         if len(self.executable.devices) > 1:
             launching.refuse_held(self.executable.name)
+        if self.partners:
+            binding.begins_with(self.partners)
         if not self.takes_turns:
             return super().run(args, committed, watched)
         with launching.turn:

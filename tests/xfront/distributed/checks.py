@@ -372,6 +372,34 @@ def fail_in_process_1(where: str) -> None:
             fail()
 
 
+def leave_in_process(leaver: int, alone: bool) -> None:
+    """A loop of exchanges that one process leaves in the midst, as if its data had ended: while the
+    other one waits for it, or before that one begins the next exchange (`alone`)."""
+    watch.GRACE = 5.0
+    here = xfront.process_index()
+    x = spread(np.arange(8.0 * len(devices()), dtype=np.float32), "x")
+    step = xfront.jit(lambda v: v - v.mean())
+    for i in range(30):
+        if i == 12 and here == leaver:
+            time.sleep(0 if alone else 2)            # until the other one waits
+            print("left at", time.time(), flush=True)
+            sys.exit(0)
+        if i == 12 and alone:
+            time.sleep(2)                            # until the farewell has come
+        x = step(x)
+        x.block_until_ready()
+
+
+def work_alone_after_process_1() -> None:
+    """Process 1 leaves; what process 0 still does alone is not disturbed."""
+    x = spread(np.arange(8.0 * len(devices()), dtype=np.float32), "x")
+    total = float(jnp.sum(x))
+    if xfront.process_index() == 0:
+        time.sleep(2)
+        own = NamedSharding(Mesh(np.array(xfront.local_devices()), ("x",)), P("x"))
+        print("alone", total + float(jnp.sum(xfront.device_put(np.ones(4), own))), flush=True)
+
+
 def outlive_process_1() -> None:
     """Go on with the devices of those that are left."""
     here = xfront.process_index()
@@ -394,7 +422,7 @@ def outlive_process_1() -> None:
 
 def main() -> None:
     port, index, count, *what = sys.argv[1:]
-    devices = 1 if what == ["lose"] and count == "2" else DEVICES
+    devices = 1 if what[:1] in (["lose"], ["leave"]) and count == "2" else DEVICES
     xfront.config.update("jax_num_cpu_devices", devices)
     xfront.config.update("jax_enable_recoverability", what == ["outlive"])
     xfront.distributed.initialize(f"localhost:{port}", int(count), int(index),
@@ -404,6 +432,10 @@ def main() -> None:
         lose_process_1()
     elif what[:1] == ["fail"]:
         fail_in_process_1(what[1])
+    elif what[:1] == ["leave"]:
+        leave_in_process(int(what[1]), what[2] == "alone")
+    elif what == ["work alone"]:
+        work_alone_after_process_1()
     elif what == ["outlive"]:
         outlive_process_1()
     else:

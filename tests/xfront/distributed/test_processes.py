@@ -84,6 +84,24 @@ def test_the_others_fail_where_one_process_raises_in_a_loop(where: str, count: i
         assert "ProcessLost: process 1 (host " in found[0][2], found[0][2]
 
 
+@pytest.mark.parametrize("leaver, when", [
+    (1, "waiting"), (1, "alone"), pytest.param(0, "waiting", marks=pytest.mark.slow)])
+def test_a_process_that_leaves_in_a_loop_is_not_waited_for(leaver: int, when: str) -> None:
+    found = outcomes(2, "leave", str(leaver), when)
+    assert time.time() - float(found[leaver][1].rpartition("left at")[2]) < 30
+    assert found[leaver][0] == 0, found[leaver][2]
+    status, _, err = found[1 - leaver]
+    assert status != 0
+    if leaver == 1:                              # without process 0, jaxlib ends a process at once
+        assert "ProcessLost: process 1 " in err, err
+
+
+def test_a_process_that_has_left_waits_for_what_others_do_alone() -> None:
+    for status, _, err in (found := outcomes(2, "work alone")):
+        assert status == 0 and "xfront.distributed:" not in err, err
+    assert "alone 500.0" in found[0][1]
+
+
 @pytest.mark.slow
 def test_processes_outlive_others_where_they_are_told_to() -> None:
     (status, out, err), (killed, _, _) = outcomes(2, "outlive")

@@ -9,6 +9,7 @@ methods to jaxlib's classes. Differences between jaxlib's versions are found her
 from ..abstract import AbstractArray
 from .buffers import (
     WEAK_SCALARS,
+    begins_with,
     canonical_dtype,
     copy_array,
     deleted_error,

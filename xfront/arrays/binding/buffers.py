@@ -372,6 +372,16 @@ def of_processes(error: BaseException) -> BaseException:
     return error if here is None else here.named(error)
 
 
+def begins_with(indices: Sequence[int]) -> None:
+    """Count a computation that these processes must begin too. Raises: ProcessLost where one of
+    them has left."""
+    from lowering import clients  # late: only programs of several processes need it
+
+    here = clients.processes()
+    if here is not None:
+        here.begins(indices)
+
+
 def device_arrays(x: ArrayImpl) -> list[ArrayImpl]:
     """The parts of an array, one array for each device of this process, on that device alone."""
     sharding = x._sharding
