@@ -45,6 +45,47 @@ def test_where_there_is_no_limit_nothing_is_counted(monkeypatch):
         tested.made(lambda: pytest.fail("nothing is to be forgotten"))
 
 
+class _Program:
+    def __init__(self, used: int, bytes: int) -> None:
+        self.used, self.bytes = used, bytes
+
+
+def test_programs_that_were_not_used_for_longest_go_until_there_is_room():
+    kept = {"a": _Program(4, 30), "b": _Program(1, 30), "c": _Program(3, 30), "d": _Program(2, 30)}
+    assert capacities.least_recent(kept, 120) == []
+    assert capacities.least_recent(kept, 119) == ["b", "d"]
+    assert capacities.least_recent(kept, 10) == ["b", "d", "c"]        # the last one used stays
+
+
+def test_programs_of_functions_that_are_gone_take_no_more_than_their_room(monkeypatch):
+    room = 40 * (capacities.BYTES + 10 * capacities.BYTES_OF_AN_OP)
+    monkeypatch.setattr(programs, "KEPT", room)
+    monkeypatch.setattr(programs, "_ENTRIES", {})
+    x, held = np.ones(3, np.float32), xfront.jit(lambda x: jnp.sin(x) + 0.5)
+    want, kept = held(x), []
+
+    def fresh(k):
+        def f(x):                                # of another structure for each k
+            for i in range(7):
+                x = jnp.sin(x) if k >> i & 1 else -x
+            return x
+        return xfront.jit(f)
+
+    for k in range(100):
+        fresh(k)(x)
+        kept += [weakref.ref(next(reversed(programs._ENTRIES.values())).variants[0]
+                             .compiled.executable)]
+        assert sum(e.bytes for e in programs._ENTRIES.values()) <= room + programs.BETWEEN * (
+            capacities.BYTES + 10 * capacities.BYTES_OF_AN_OP)
+    gc.collect()
+    assert kept[0]() is None and kept[-1]() is not None
+    assert sum(program() is not None for program in kept) < 60
+    made = programs._ENTRIES[next(reversed(programs._ENTRIES))].variants[0].compiled
+    fresh(99)(x)
+    assert programs._ENTRIES[next(reversed(programs._ENTRIES))].variants[0].compiled is made
+    np.testing.assert_array_equal(held(x), want)
+
+
 @needs_maps
 def test_forgotten_programs_are_freed_and_made_again(capacity):
     f = xfront.jit(lambda x: jnp.sin(x) * 3 + jnp.arange(x.size))

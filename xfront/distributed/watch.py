@@ -69,8 +69,8 @@ class _Leaving:
 
     def heard(self, index: int, counts: str, name: str) -> bool:
         """Record that a process has left; whether this one waits for it for ever."""
-        begun = dict([tuple(map(int, c.split(":"))) for c in counts.split(",") if c])
-        self.processes.left[index] = begun.get(self.here, 0)
+        begun = dict([c.split(":") for c in counts.split(",") if c])
+        self.processes.left[index] = int(begun.get(str(self.here), 0))
         waits = self.processes.waits_for(index)
         if waits:
             report(self.processes, index, name, "has left")

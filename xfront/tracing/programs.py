@@ -33,6 +33,7 @@ from ..arrays.placement import Placement, placement
 from ..arrays.refs import Ref
 from ..config import debug_infs, debug_nans
 from . import watching
+from .capacity import BYTES, BYTES_OF_AN_OP, KEPT, clock, least_recent
 from .collector import uncollected
 from .compiled import (
     TABLES,
@@ -52,6 +53,9 @@ from .watched_runs import run as watched_run
 
 UNIT_OPS = 1000
 """Un-jitted programs with more ops than this (calls expanded) run by units, op by op."""
+
+BETWEEN = 16
+"""After so many new programs, what all of them take is looked at again."""
 
 UNIT_CALL_OPS = 64
 """A called body larger than this that occurs more than once also makes a program run by units."""
@@ -80,13 +84,18 @@ class Variant:
 class Entry:
     """The programs of one skeleton and request."""
 
-    __slots__ = ("abstracted", "changes", "first", "variants")
+    __slots__ = ("abstracted", "changes", "first", "ops", "used", "variants")
 
-    def __init__(self, literals: tuple[Literal, ...]) -> None:
-        self.first = literals
+    def __init__(self, literals: tuple[Literal, ...], ops: int) -> None:
+        self.first, self.ops, self.used = literals, ops, clock()
         self.changes = 0
         self.abstracted: set[int] = set()
         self.variants: list[Variant] = []
+
+    @property
+    def bytes(self) -> int:
+        """About what its programs take."""
+        return len(self.variants) * (BYTES + self.ops * BYTES_OF_AN_OP)
 
 
 _ENTRIES: dict[Any, Entry] = {}
@@ -109,7 +118,8 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
     full_key = (shape, request, key, place)
     entry = _ENTRIES.get(full_key)
     if entry is None:
-        entry = _ENTRIES.setdefault(full_key, Entry(literals))
+        entry = _ENTRIES.setdefault(full_key, Entry(literals, _size_of(function, request)))
+    entry.used = clock()
     for variant in entry.variants:
         if variant.serves(literals):
             return (variant.compiled, [constant(literals[i], place) for i in variant.abstracted],
@@ -135,7 +145,15 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
     if not (slots and type(compiled) is Units):  # its ops would keep the host functions alive
         entry.variants.insert(0, variant)
         del entry.variants[8:]
+    if len(_ENTRIES) % BETWEEN == 0:
+        for old in least_recent(_ENTRIES, KEPT):     # a function that holds its programs keeps them
+            _ENTRIES.pop(old, None)
     return compiled, [constant(literals[i], place) for i in abstracted], variant
+
+
+def _size_of(function: Function, request: Any) -> int:
+    """About how many ops a program has; derivatives go forwards and backwards."""
+    return expanded_size(function, 10_000) * (1 if request is None else 3)
 
 
 def with_function(body: Body, function: Function) -> Body:

@@ -62,15 +62,15 @@ class Program:
 
     def gram(self, x: Any) -> Any:
         """A product that devices hold as terms, where they hold rows."""
-        at = {"out_sharding": self.terms} if self.on_mesh else {}
-        return jnp.einsum("ij,ik->jk", x, x, **at)
+        return jnp.einsum("ij,ik->jk", x, x, out_sharding=self.terms if self.on_mesh else None)
 
     # --- steps ------------------------------------------------------------------------------
 
     def step(self, depth: int) -> Step:
-        nested = [self.cond, self.cond, self.switch, self.scan, self.turns, self.wrapped,
-                  self.ruled]
-        return self.draw.choice([self.moved, *(nested if depth else [])])(depth)
+        nested: list[Callable[[int], Step]] = [
+            self.cond, self.cond, self.switch, self.scan, self.turns, self.wrapped, self.ruled]
+        kinds = [self.moved, *nested] if depth else [self.moved]
+        return self.draw.choice(kinds)(depth)
 
     def moved(self, depth: int) -> Step:
         """One value or two are computed from others; the rest is handed on."""
