@@ -1,5 +1,7 @@
 """Estimates of XLA's TPU compiler for programs, lowered by us and by another library.
 
+The programs are those below, and calls of public functions at three sizes (`public_calls.py`).
+
     python benchmarks/estimates.py --against /path/to/python:jax --markdown docs/accelerators.md
 
 Each side lowers every program for a TPU, in its own process; one libtpu then compiles both for a
@@ -26,6 +28,7 @@ import numpy as np
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from benchmarks.models import mlp, norm_written_out, transformer_step, uniform  # noqa: E402
+from benchmarks.public_calls import calls  # noqa: E402
 
 TOPOLOGY = "v5e:2x2"
 MEASURES = ("optimal_seconds", "flops", "bytes accessed", "temporary bytes")
@@ -99,6 +102,8 @@ def programs(jax: Any, jnp: Any) -> Iterator[tuple[str, Program]]:
     yield "leapfrog of a Gaussian", leapfrog(jax, jnp)
     yield "Gaussian process, gradient", gaussian_process(jax, jnp)
     yield "loop under vmap", newton(jax, jnp)
+    for name, f, args in calls(jax, jnp):
+        yield name, (f, args)
 
 
 def recurrent(jax: Any, jnp: Any) -> Program:
@@ -158,7 +163,7 @@ def newton(jax: Any, jnp: Any) -> Program:
 def lower_all(library: str, folder: Path, pattern: str) -> None:
     """Write the StableHLO of each program into a folder."""
     jax, jnp = (importlib.import_module(name) for name in (library, f"{library}.numpy"))
-    for name in (f"{library}.scipy.linalg", f"{library}.nn"):
+    for name in (f"{library}.scipy.linalg", f"{library}.scipy.special", f"{library}.nn"):
         importlib.import_module(name)
     for name, (f, args) in programs(jax, jnp):
         if re.search(pattern, name):
