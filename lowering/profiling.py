@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlib._profile_data import ProfileData, ProfileEvent, ProfilePlane
+from jaxlib._profile_data import ProfileData, ProfileEvent, ProfileLine, ProfilePlane
 from jaxlib._profiler import (
     ProfileOptions,
     ProfilerServer,
@@ -12,5 +12,5 @@ from jaxlib._profiler import (
     start_server,
 )
 
-__all__ = ["ProfileData", "ProfileEvent", "ProfileOptions", "ProfilePlane", "ProfilerServer",
-           "ProfilerSession", "TraceMe", "register_subprocess", "start_server"]
+__all__ = ["ProfileData", "ProfileEvent", "ProfileLine", "ProfileOptions", "ProfilePlane",
+           "ProfilerServer", "ProfilerSession", "TraceMe", "register_subprocess", "start_server"]

@@ -1,7 +1,8 @@
 """Which names and parameters that users expect are there: `python -m tests.public_names` lists all
 that are not, each with the reason; with `--record` it writes them to docs/absent.md.
 
-`recorded/public_names.json` has the names, and the parameters that can be given by name.
+`recorded/public_names.json` has the names of JAX 0.10.2, and the parameters that can be given by
+name; `public_names_newest.json` those of 0.12.0.1. Those of both are wanted.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-RECORDED = Path(__file__).parent / "recorded" / "public_names.json"
+RECORDED = [Path(__file__).parent / "recorded" / f"public_names{which}.json"
+            for which in ("", "_newest")]
+"""Of JAX 0.10.2, and of 0.12.0.1."""
 PAGE = Path(__file__).parents[1] / "docs" / "absent.md"
 
 _HELPER = "a helper of the module's own, seen because it has no `__all__`"
@@ -86,12 +89,30 @@ _REASONS = {
         interpreters.mlir.unflatten_ir_values_like_types
         interpreters.mlir.ir_constant(const_lowering) interpreters.mlir.ir_constant(aval)
         interpreters.mlir.ir_constants(const_lowering) interpreters.mlir.ir_constants(aval)
-        interpreters.partial_eval.dce_jaxpr_consts
+        interpreters.partial_eval.dce_jaxpr_consts interpreters.partial_eval.lower_jaxpr
+        interpreters.partial_eval.lower_jaxpr2 interpreters.partial_eval.move_binders_to_back
+        interpreters.partial_eval.new_eqn_recipe
+        interpreters.partial_eval.partial_eval_jaxpr_nounits
+        interpreters.partial_eval.prune_closed_jaxpr_outputs
+        interpreters.batching.zero_if_mapped interpreters.mlir.AxisContext
         extend.backend.clear_backends(_crash) extend.linear_util.cache(explain)
         extend.linear_util.transformation(fun) extend.linear_util.transformation2(fun)
         extend.linear_util.transformation_with_aux(fun)
         extend.linear_util.transformation_with_aux2(fun)
         extend.linear_util.transformation_with_aux2(use_eq_store)""",
+    "calls of functions are recorded as jit_p": " ".join([
+        f"extend.core.{module}{name}" for module in ("", "primitives.") for name in (
+            "create_call_primitive", "eval_jaxpr_transpose", "register_call_primitive_rules")]),
+    "effects are ordered by their place in programs, not by tokens": "ffi.abstract_token",
+    "write `jax.vjp` of `jaxpr_as_fun(closed)`": "interpreters.ad.backward_pass",
+    "write `jax.jvp` of `jaxpr_as_fun(closed)`": "interpreters.ad.jvp_jaxpr",
+    "write `jax.vmap` of `jaxpr_as_fun(closed)`": "interpreters.batching.batch_jaxpr_axes",
+    "every argument that is read counts as live":
+        "interpreters.partial_eval.dce_jaxpr(live_inputs)",
+    "XLA begins exchanges early by itself; write `lax.psum_scatter`": "lax.psum_scatter_start",
+    "arrays and programs have the platform's own layouts": "experimental.layout.explicit_layout",
+    "what is exchanged over explicit axes is chosen while a program is compiled; its text, "
+    "`jit(f).lower(x).compile().as_text()`, shows it": "sharding.no_collectives",
     "give it as `env_options_overrides`": """extend.backend.get_compile_options(fdo_profile)
         extend.backend.get_compile_options(detailed_logging)""",
     "plugins register by their entry points": "extend.backend.register_backend_factory",
@@ -127,11 +148,22 @@ def names_of(function: Any) -> frozenset[str] | None:
                      if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
 
 
+def wanted() -> dict[str, dict[str, list[str]]]:
+    """Modules, their names, and the parameters of these, of all releases together."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for path in RECORDED:
+        for module, names in json.loads(path.read_text()).items():
+            for name, parameters in names.items():
+                known = found.setdefault(module, {}).setdefault(name, [])
+                known += [p for p in parameters if p not in known]
+    return found
+
+
 def missing() -> dict[str, str]:
     """Names and `name(parameter)` that are recorded and not there, with the reason; "" where
     neither the module nor ABSENT gives one."""
     found: dict[str, str] = {}
-    for module, names in json.loads(RECORDED.read_text()).items():
+    for module, names in wanted().items():
         held = importlib.import_module(f"xfront.{module}".rstrip("."))
         for name, parameters in names.items():
             whole = f"{module}.{name}".lstrip(".")
@@ -158,8 +190,8 @@ def page() -> str:
 
 _HEAD = """# Names that are absent
 
-Public names and parameters of JAX 0.10.2 that are not here; a test compares this page with
-what `python -m tests.public_names --record` writes. `name(parameter)` is a parameter of a
+Public names and parameters of JAX 0.10.2 and 0.12.0.1 that are not here; a test compares this page
+with what `python -m tests.public_names --record` writes. `name(parameter)` is a parameter of a
 function that is here. Whole areas that are not offered: Pallas, `jax2tf`,
 `custom_partitioning`, `compute_on`, `buffer_callback`, `fused`, `scheduling_groups`,
 `transfer`, `xla_metadata`, `colocated_python`.

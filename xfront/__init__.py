@@ -117,7 +117,7 @@ if TYPE_CHECKING:
         make_array_from_process_local_data,
         make_array_from_single_device_arrays,
     )
-    from .sharding.context import set_mesh
+    from .sharding.context import get_abstract_mesh, get_mesh, set_mesh, use_abstract_mesh
     from .sharding.mesh import make_mesh
     from .sharding.modes import reshard
     from .sharding.named import NamedSharding
@@ -137,6 +137,7 @@ if TYPE_CHECKING:
     from .transforms.checkpoint import checkpoint, checkpoint_policies, remat
     from .transforms.custom_jvp import custom_jvp
     from .transforms.custom_vjp import closure_convert, custom_gradient, custom_vjp
+    from .transforms.effort import CompilerEffortLevel, Inline
     from .transforms.from_ir import from_ir
     from .transforms.jacobians import hessian, jacfwd, jacobian, jacrev
     from .transforms.pmap import pmap
@@ -144,7 +145,8 @@ if TYPE_CHECKING:
     from .transforms.vmap import vmap
 
     __all__ = [  # the names of this package for type checkers
-        "Array", "Device", "NamedSharding", "P", "Ref", "ShapeDtypeStruct", "Shard",
+        "Array", "CompilerEffortLevel", "Device", "Inline", "NamedSharding", "P", "Ref",
+        "ShapeDtypeStruct", "Shard",
         "ad_checkpoint",
         "allow_f16_reductions", "api_util", "array_garbage_collection_guard", "auto_pcast",
         "block_until_ready", "check_tracer_leaks", "checking_leaks", "checkpoint",
@@ -158,7 +160,8 @@ if TYPE_CHECKING:
         "enable_custom_prng", "enable_x64", "ensure_compile_time_eval", "errors", "eval_shape",
         "example_libraries", "experimental", "explain_cache_misses", "export", "extend", "fence",
         "ffi",
-        "flatten_util", "float0", "free_ref", "freeze", "from_ir", "fwd_and_bwd", "grad", "hessian",
+        "flatten_util", "float0", "free_ref", "freeze", "from_ir", "fwd_and_bwd",
+        "get_abstract_mesh", "get_mesh", "grad", "hessian",
         "host_count", "host_id", "host_ids", "image", "install_as_jax", "interpreters",
         "jacfwd", "jacobian", "jacrev", "jit", "jvp", "lax", "legacy_prng_key",
         "linear_transpose", "linearize", "live_arrays", "local_device_count", "local_devices",
@@ -173,7 +176,8 @@ if TYPE_CHECKING:
         "stages", "test_util", "thread_guard", "threefry_partitionable", "transfer_guard",
         "transfer_guard_device_to_device", "transfer_guard_device_to_host",
         "transfer_guard_host_to_device", "tree", "tree_util", "typeof", "typing",
-        "value_and_grad", "vjp", "vmap", "while_checkpoint_bytes", "while_checkpoints",
+        "use_abstract_mesh", "value_and_grad", "vjp", "vmap", "while_checkpoint_bytes",
+        "while_checkpoints",
     ]  # fmt: skip
 
 __version__ = "0.1.0"
@@ -188,7 +192,7 @@ _FAMILIES = {
     "ref": "Ref empty_ref free_ref freeze new_ref",
     "sharding.assembly": "make_array_from_callback make_array_from_process_local_data "
                          "make_array_from_single_device_arrays",
-    "sharding.context": "set_mesh",
+    "sharding.context": "get_abstract_mesh get_mesh set_mesh use_abstract_mesh",
     "sharding.mesh": "make_mesh",
     "sharding.modes": "reshard",
     "sharding.named": "NamedSharding",
@@ -200,6 +204,7 @@ _FAMILIES = {
     "transforms.checkpoint": "checkpoint checkpoint_policies remat",
     "transforms.custom_jvp": "custom_jvp",
     "transforms.custom_vjp": "closure_convert custom_gradient custom_vjp",
+    "transforms.effort": "CompilerEffortLevel Inline",
     "transforms.from_ir": "from_ir",
     "transforms.jacobians": "hessian jacfwd jacobian jacrev",
     "transforms.pmap": "pmap",

@@ -199,6 +199,7 @@ _APART = {                               # name with _p: (name of the primitive,
     "custom_lin_p": ("custom_lin", True),                   # custom_vjp
     "device_put_p": ("device_put", True),                   # not recorded
     "empty2_p": ("empty2", False),                          # a literal
+    "polynomial_p": ("polynomial", False),                  # mul, add
     "ragged_all_to_all_p": ("ragged_all_to_all", False),    # all_gather, gather
     "remat_opt_p": ("remat_opt", True),                     # custom_vjp
     "scatter_sub_p": ("scatter-sub", False),                # neg, scatter_add

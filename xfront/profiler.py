@@ -15,7 +15,9 @@ import functools
 import gzip
 import os
 import shutil
+import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +27,7 @@ from lowering import clients
 from lowering.profiling import (
     ProfileData,
     ProfileEvent,
+    ProfileLine,
     ProfileOptions,
     ProfilePlane,
     ProfilerServer,
@@ -40,13 +43,132 @@ from .on_demand import shown as _shown
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LOCK = threading.Lock()
-_running: tuple[ProfilerSession, Path, bool] | None = None
+_running: ProfileSession | None = None
+_sessions: weakref.WeakSet[ProfileSession] = weakref.WeakSet()
 _server: ProfilerServer | None = None
+
+
+class ProfileSession:
+    """A recording of a profile, from `start` to `stop`, which may be written to a folder.
+
+    As a context it records a block of code.
+
+    Args:
+      log_dir: path of the folder for profiles to which `stop` writes the profile; None keeps it in
+        memory alone, as `profile_data`.
+      create_perfetto_link: False only.
+      create_perfetto_trace: whether `perfetto_trace.json.gz` is written too, which ui.perfetto.dev
+        opens.
+      profiler_options: the ProfileOptions that say what is recorded; None means the default ones.
+    Raises: NotImplementedError for `create_perfetto_link`.
+
+    >>> with xfront.profiler.ProfileSession() as session:
+    ...     _ = jnp.sin(jnp.ones(3)).block_until_ready()
+    >>> session.profile_data.find_plane_with_name("/host:CPU").name
+    '/host:CPU'
+    """
+
+    def __init__(self, log_dir: str | os.PathLike[str] | None = None,
+                 create_perfetto_link: bool = False, create_perfetto_trace: bool = False,
+                 profiler_options: ProfileOptions | None = None) -> None:
+        _no_link("ProfileSession", create_perfetto_link)
+        self._folder = None if log_dir is None else Path(log_dir)
+        self._for_perfetto, self._options = create_perfetto_trace, profiler_options
+        self._session: ProfilerSession | None = None
+        self._recorded: bytes | None = None
+        self.profile_data: ProfileData | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the profile is being recorded."""
+        return _running is self
+
+    def start(self) -> None:
+        """Begin to record. Raises: RuntimeError where a profile is being recorded already."""
+        global _running
+        with _LOCK:
+            if _running is not None:
+                raise RuntimeError("Profile has already been started. Only one profile may be run "
+                                   "at a time.")
+            clients.default_client()             # a device has a tracer only once its client exists
+            self._session = (ProfilerSession() if self._options is None
+                             else ProfilerSession(self._options))
+            _running = self
+
+    def stop(self) -> ProfileData:
+        """End the recording; write it to `log_dir`, where that was given. Raises: RuntimeError
+        where this session is not recording."""
+        global _running
+        with _LOCK:
+            if _running is not self or self._session is None:
+                raise RuntimeError("No profile started: call start first")
+            _running = None
+            self._recorded = self._session.stop()
+            self.profile_data = ProfileData.from_serialized_xspace(self._recorded)
+            _sessions.add(self)
+        if self._folder is not None:
+            self.export_profile_data(self._folder, create_perfetto_trace=self._for_perfetto)
+        return self.profile_data
+
+    def export_profile_data(self, log_dir: str | os.PathLike[str],
+                            create_perfetto_link: bool = False,
+                            create_perfetto_trace: bool = False, session_id: str | None = None
+                            ) -> None:
+        """Write the recorded profile; arguments as in the function `export_profile_data`. Raises:
+        RuntimeError where nothing was recorded yet."""
+        _no_link("export_profile_data", create_perfetto_link)
+        if self._session is None or self._recorded is None:
+            raise RuntimeError("No profile data to export: stop the session first")
+        with tempfile.TemporaryDirectory() as place:
+            self._session.export(self._recorded, place)
+            (made,) = Path(place).glob("plugins/profile/*")
+            if create_perfetto_trace:
+                (trace,) = made.glob("*.trace.json.gz")
+                shutil.copyfile(trace, made / "perfetto_trace.json.gz")
+            shutil.copytree(made, Path(log_dir) / "plugins" / "profile" / (session_id or made.name),
+                            dirs_exist_ok=True)
+
+    def __enter__(self) -> ProfileSession:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+
+def _no_link(function: str, create_perfetto_link: Any) -> None:
+    only(function, False, "pass create_perfetto_trace=True, and open the file in ui.perfetto.dev",
+         create_perfetto_link=create_perfetto_link)
+
+
+def export_profile_data(profile_data: ProfileData | ProfileSession,
+                        log_dir: str | os.PathLike[str], create_perfetto_link: bool = False,
+                        create_perfetto_trace: bool = False, session_id: str | None = None) -> None:
+    """Write what a `ProfileSession` has recorded to a folder.
+
+    Args:
+      profile_data: a session that has been stopped, or its `profile_data`, while the session lives.
+      log_dir: path of the folder for profiles, which is made where it does not exist.
+      create_perfetto_link: False only.
+      create_perfetto_trace: whether `perfetto_trace.json.gz` is written too.
+      session_id: name of the folder of this profile below `plugins/profile`; the time if None.
+    Raises: TypeError where `profile_data` is neither; RuntimeError where nothing was recorded yet;
+      NotImplementedError for `create_perfetto_link`, and for data of no session.
+    """
+    if not isinstance(profile_data, (ProfileData, ProfileSession)):
+        raise TypeError("export_profile_data: expected a ProfileData or a ProfileSession, got "
+                        f"{profile_data!r}")
+    session = profile_data if isinstance(profile_data, ProfileSession) else next(
+        (s for s in list(_sessions) if s.profile_data is profile_data), None)
+    if session is None:
+        raise NotImplementedError("export_profile_data: jaxlib writes no ProfileData; give the "
+                                  "ProfileSession that recorded it, and keep that")
+    session.export_profile_data(log_dir, create_perfetto_link, create_perfetto_trace, session_id)
 
 
 def start_trace(log_dir: str | os.PathLike[str], create_perfetto_link: bool = False,
                 create_perfetto_trace: bool = False,
-                profiler_options: ProfileOptions | None = None) -> None:
+                profiler_options: ProfileOptions | None = None) -> ProfileSession:
     """Begin to record a profile; `stop_trace` writes it.
 
     Args:
@@ -55,47 +177,36 @@ def start_trace(log_dir: str | os.PathLike[str], create_perfetto_link: bool = Fa
       create_perfetto_trace: whether `perfetto_trace.json.gz` is written too, which ui.perfetto.dev
         opens.
       profiler_options: the ProfileOptions that say what is recorded; None means the default ones.
+    Returns: the session that records.
     Raises: RuntimeError where a profile is being recorded already; NotImplementedError for
       `create_perfetto_link`.
     """
-    global _running
-    only("start_trace", False, "pass create_perfetto_trace=True, and open the file in "
-         "ui.perfetto.dev", create_perfetto_link=create_perfetto_link)
-    with _LOCK:
-        if _running is not None:
-            raise RuntimeError("Profile has already been started. Only one profile may be run at "
-                               "a time.")
-        clients.default_client()                 # a device has a tracer only once its client exists
-        session = ProfilerSession() if profiler_options is None else ProfilerSession(
-            profiler_options)
-        _running = session, Path(log_dir), create_perfetto_trace
+    _no_link("start_trace", create_perfetto_link)
+    session = ProfileSession(log_dir, False, create_perfetto_trace, profiler_options)
+    session.start()
+    return session
 
 
-def stop_trace() -> None:
+def stop_trace() -> ProfileData:
     """End the recording that `start_trace` began, and write the profile.
 
+    Returns: what was recorded.
     Raises: RuntimeError where no profile is being recorded.
     """
-    global _running
-    with _LOCK:
-        if _running is None:
-            raise RuntimeError("No profile started: call start_trace first")
-        session, folder, for_perfetto = _running
-        _running = None
-        session.stop_and_export(str(folder))     # pyright: ignore[reportArgumentType]
-        if for_perfetto:
-            made = max(folder.glob("plugins/profile/*/*.trace.json.gz"), key=os.path.getmtime)
-            shutil.copyfile(made, made.parent / "perfetto_trace.json.gz")
+    session = _running
+    if session is None:
+        raise RuntimeError("No profile started: call start_trace first")
+    return session.stop()
 
 
 @contextmanager
 def trace(log_dir: str | os.PathLike[str], create_perfetto_link: bool = False,
           create_perfetto_trace: bool = False, profiler_options: ProfileOptions | None = None
-          ) -> Generator[None, None, None]:
+          ) -> Generator[ProfileSession, None, None]:
     """A context that records a profile of a block of code; arguments as for `start_trace`."""
-    start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
+    session = start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
     try:
-        yield
+        yield session
     finally:
         stop_trace()
 
@@ -179,8 +290,9 @@ def save_device_memory_profile(filename: str | os.PathLike[str], backend: str | 
 
 
 __all__ = [
-    "ProfileData", "ProfileEvent", "ProfileOptions", "ProfilePlane", "StepTraceAnnotation",
-    "TraceAnnotation", "annotate_function", "device_memory_profile", "register_subprocess",
+    "ProfileData", "ProfileEvent", "ProfileLine", "ProfileOptions", "ProfilePlane",
+    "ProfileSession", "StepTraceAnnotation", "TraceAnnotation", "annotate_function",
+    "device_memory_profile", "export_profile_data", "register_subprocess",
     "save_device_memory_profile", "start_server", "start_trace", "stop_server", "stop_trace",
     "trace",
 ]

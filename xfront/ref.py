@@ -13,6 +13,7 @@ import numpy as np
 from xfront_ir import ops
 
 from .arrays.annotations import Array, ArrayLike
+from .arrays.arguments import only
 from .arrays.refs import AbstractRef, Does, Ref, install
 from .numpy import asarray
 from .on_demand import shown as _shown
@@ -25,22 +26,24 @@ from .transforms.flat import as_operand, kind_of
 
 
 @front_door
-def new_ref(init_val: ArrayLike, *, memory_space: None = None, kind: None = None) -> Ref:
+def new_ref(init_val: ArrayLike, *, memory_space: None = None, kind: None = None,
+            pin: bool = False) -> Ref:
     """A reference to an array of its own, which starts as `init_val`.
 
     Args:
       init_val: array, traced array or number.
       memory_space, kind: None only.
+      pin: False only; no platform here has pinned buffers in programs.
     Returns: a `Ref` of the shape and dtype of `init_val`; its dtype is not weak.
     Raises: TypeError where `init_val` is not an array; ValueError where it is a reference;
-      NotImplementedError for `memory_space` and `kind`.
+      NotImplementedError for `memory_space`, `kind` and `pin`.
 
     >>> ref = xfront.new_ref(jnp.zeros(3))
     >>> ref[1] = 2.0
     >>> ref[...]
     Array([0., 2., 0.], dtype=float32)
     """
-    _only_default("new_ref", memory_space, kind)
+    _only_default("new_ref", memory_space, kind, pin)
     if type(init_val) is Ref:
         raise ValueError("new_ref: a reference cannot refer to a reference; read it with ref[...]")
     try:
@@ -57,12 +60,14 @@ def new_ref(init_val: ArrayLike, *, memory_space: None = None, kind: None = None
     return Ref(returned(array, False, bool(getattr(array, "_committed", False))))
 
 
-def _only_default(name: str, memory_space: Any, kind: Any) -> None:
+def _only_default(name: str, memory_space: Any, kind: Any, pin: Any) -> None:
     if memory_space is not None or kind is not None:
         raise NotImplementedError(f"{name}: memory_space and kind must be None")
+    only(name, False, "where its values lie is chosen by XLA", pin=pin)
 
 
-def empty_ref(ty: Array | ShapeDtypeStruct, *, memory_space: None = None) -> Ref:
+def empty_ref(ty: Array | ShapeDtypeStruct, *, memory_space: None = None, pin: bool = False
+              ) -> Ref:
     """A reference of the shape and dtype of `ty`, which refers to zeros until it is written.
 
     >>> ref = xfront.empty_ref(xfront.ShapeDtypeStruct((2,), jnp.float32))
@@ -72,7 +77,7 @@ def empty_ref(ty: Array | ShapeDtypeStruct, *, memory_space: None = None) -> Ref
     """
     from .numpy import zeros
 
-    _only_default("empty_ref", memory_space, None)
+    _only_default("empty_ref", memory_space, None, pin)
     return new_ref(zeros(ty.shape, ty.dtype))
 
 

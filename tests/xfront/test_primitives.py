@@ -18,7 +18,8 @@ axis_index bessel_i0e bessel_i1e broadcast_in_dim cbrt ceil cholesky clamp clz c
 cond conj conv_general_dilated copy cos cosh cumlogsumexp cummax cummin cumprod cumsum digamma div
 dot_general dynamic_slice dynamic_update_slice eig eigh eq erf erf_inv erfc exp exp2 expm1 fft floor
 gather ge gt householder_product igamma igamma_grad_a igammac imag integer_pow iota is_finite le
-lgamma log log1p logistic lt lu lu_pivots_to_permutation max min mul ne neg nextafter not
+lgamma log log1p log2 logistic lt lu lu_pivots_to_permutation max min mul ne neg nextafter not
+one_minus_square
 optimization_barrier or pad pmax pmin polygamma pow ppermute psum qr random_bits random_fold_in
 random_seed random_split real reduce reduce_and reduce_max reduce_min reduce_or reduce_precision
 reduce_prod reduce_sum reduce_window reduce_window_max reduce_window_min reduce_window_sum
@@ -62,7 +63,8 @@ def test_every_op_has_one_primitive():
 def test_primitives_that_are_never_recorded():
     """They can stand in a table of rules, and no two are one."""
     names = """add_jaxvals_p after_all_p approx_top_k_p call_p cholesky_update_p closed_call_p
-        create_token_p custom_lin_p device_put_p empty2_p ragged_all_to_all_p remat_opt_p
+        create_token_p custom_lin_p device_put_p empty2_p polynomial_p ragged_all_to_all_p
+        remat_opt_p
         scatter_sub_p select_and_scatter_p split_p squeeze_p stack_p stage_p
         symmetric_product_p tile_p unstack_p""".split()
     found = {name: getattr(lax, name) for name in names}

@@ -66,3 +66,23 @@ def test_clients_by_platform():
     assert options.num_replicas == options.num_partitions == 1
     with pytest.raises(RuntimeError, match="nowhere"):
         backend.get_backend("nowhere")
+
+
+def test_sessions(tmp_path):
+    session = profiler.ProfileSession()
+    with pytest.raises(RuntimeError, match="stop the session first"):
+        session.export_profile_data(tmp_path)
+    with pytest.raises(RuntimeError, match="No profile started"):
+        session.stop()
+    with session:
+        jnp.sin(jnp.ones(3)).block_until_ready()
+        assert session.is_running
+    data = session.profile_data
+    assert not session.is_running and "/host:CPU" in [plane.name for plane in data.planes]
+    profiler.export_profile_data(data, tmp_path, session_id="mine", create_perfetto_trace=True)
+    names = [path.name for path in (tmp_path / "plugins/profile/mine").iterdir()]
+    assert "perfetto_trace.json.gz" in names and any(n.endswith(".xplane.pb") for n in names)
+    with pytest.raises(NotImplementedError, match="give the ProfileSession"):
+        profiler.export_profile_data(profiler.ProfileData.from_serialized_xspace(b""), tmp_path)
+    with pytest.raises(TypeError, match="expected a ProfileData"):
+        profiler.export_profile_data(3, tmp_path)

@@ -30,13 +30,19 @@ class _Membership(NamedTuple):
 _membership: _Membership | None = None
 
 
+_UNENCRYPTED = "processes meet without encryption; use a private network between the hosts"
+
+
 @front_door
 def initialize(coordinator_address: str | None = None, num_processes: int | None = None,
                process_id: int | None = None, local_device_ids: int | Sequence[int] | None = None,
                cluster_detection_method: str | None = None, initialization_timeout: int = 300,
                heartbeat_timeout_seconds: int = 100, shutdown_timeout_seconds: int = 300,
                coordinator_bind_address: str | None = None, slice_index: int | None = None,
-               partition_index: int | None = None) -> None:
+               partition_index: int | None = None, mtls_cert_file: str | None = None,
+               mtls_key_file: str | None = None, mtls_ca_file: str | None = None,
+               mtls_peer_uri_prefix: str | None = None,
+               verify_secure_credentials: bool | None = None) -> None:
     """Join the other processes of this program; call it before the first use of a device.
 
     Afterwards `devices()` has the devices of all processes, `local_devices()` those of this one.
@@ -58,6 +64,9 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
       coordinator_bind_address: `host:port` on which process 0 listens; None means every address of
         its host, at the port of coordinator_address.
       slice_index, partition_index: None only; devices themselves say to which slice they belong.
+      mtls_cert_file, mtls_key_file, mtls_ca_file, mtls_peer_uri_prefix: None only; processes meet
+        without encryption, so in a network that others cannot reach.
+      verify_secure_credentials: None or False, for the same reason.
     Raises: RuntimeError where this was called before, where a device has been used, or where the
       port of process 0 is in use; ValueError where arguments are missing or out of range;
       TimeoutError where process 0 or another process does not come; ConnectionError where process
@@ -68,6 +77,11 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
                              "device", slice_index=slice_index)
     only("initialize", None, "the slice of a device is read from the device",
          partition_index=partition_index)
+    only("initialize", None, _UNENCRYPTED, mtls_cert_file=mtls_cert_file,
+         mtls_key_file=mtls_key_file, mtls_ca_file=mtls_ca_file,
+         mtls_peer_uri_prefix=mtls_peer_uri_prefix)
+    if verify_secure_credentials is not False:
+        only("initialize", None, _UNENCRYPTED, verify_secure_credentials=verify_secure_credentials)
     if _membership is not None:
         raise RuntimeError("distributed.initialize should only be called once.")
     if clients.is_initialized():

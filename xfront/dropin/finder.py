@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 import xfront
+from lowering.compat import JAXLIB_VERSION
 
 from ..absent import AbsentModule, is_public_module, sentence
 from ..arrays import beside
@@ -28,8 +29,9 @@ from ..on_demand import loaded_names, whole
 from ..tracing.tracer import Tracer
 from . import private, stand_ins
 
-API_LEVEL = "0.10.2"
-"""The version of JAX's public API that xfront has: `jax.__version__`."""
+API_LEVEL = JAXLIB_VERSION
+"""`jax.__version__`: the version of JAX that belongs to the jaxlib which runs. Names and parameters
+are those of the oldest and the newest supported one together."""
 
 
 class _Jax(ModuleType):
@@ -84,12 +86,16 @@ def _jax() -> ModuleType:
     made = _Jax("jax", xfront.__doc__)
     vars(made).update({
         beside.MARKER: True, "__version__": API_LEVEL, "__path__": [],
-        "__version_info__": tuple(int(part) for part in API_LEVEL.split(".")),
+        "__version_info__": _numbers(API_LEVEL),
         "__file__": xfront.__file__, "__getattr__": _first_read,
         "__all__": [n for n in dir(xfront) if not n.startswith("_")],
     })
     xfront.__class__ = _Xfront  # type: ignore[attr-defined]
     return made
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple([int(part) for part in version.split(".") if part.isdigit()])
 
 
 def _make_jax() -> ModuleType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..on_demand import shown as _shown
 from .checks import DisabledSafetyCheck
-from .dimensions import SymbolicScope, is_symbolic_dim
+from .dimensions import SymbolicScope, is_symbolic_dim, symbolic_dim_bounds
 from .exported import (
     Exported,
     deserialize,
@@ -19,5 +19,6 @@ __all__ = ["DisabledSafetyCheck", "Exported", "SymbolicScope", "default_export_p
            "deserialize", "export", "is_symbolic_dim",
            "maximum_supported_calling_convention_version",
            "minimum_supported_calling_convention_version", "register_namedtuple_serialization",
-           "register_pytree_node_serialization", "symbolic_args_specs", "symbolic_shape"]
+           "register_pytree_node_serialization", "symbolic_args_specs", "symbolic_dim_bounds",
+           "symbolic_shape"]
 __dir__ = _shown(globals())

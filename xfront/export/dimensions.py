@@ -6,6 +6,7 @@ allow; otherwise it raises InconclusiveDimensionOperation.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from .polynomials import (
     Call,
     Poly,
     applied,
+    bounds,
     constant,
     facts_of,
     never_negative,
@@ -255,9 +257,52 @@ def is_symbolic_dim(p: Any) -> bool:
     return isinstance(p, SymbolicDim)
 
 
+def symbolic_dim_bounds(dimension: Any) -> tuple[float, float]:
+    """Bounds of a dimension, both included, that hold for all values of its names.
+
+    Args:
+      dimension: an int or a symbolic dimension.
+    Returns: (lower, upper), as far as they are shown by the constraints of the scope; infinite
+      where no bound is.
+    Raises: TypeError for anything else.
+
+    >>> a, = export.symbolic_shape("a", constraints=("a <= 8",))
+    >>> export.symbolic_dim_bounds(2 * a + 1)
+    (3, 17)
+    """
+    if not isinstance(dimension, SymbolicDim):
+        n = operator.index(dimension)
+        return n, n
+    x, facts = dimension.scope.simplified(dimension.poly), dimension.scope.facts
+    low, high = bounds(x)
+    return (_greatest(lambda k: never_negative(plus(x, number(-k)), facts), low),
+            -_greatest(lambda k: never_negative(plus(number(-k), x, -1), facts), -high))
+
+
+FARTHEST = 40
+"""Bounds beyond this power of 2 are not looked for."""
+
+
+def _greatest(holds: Callable[[int], bool], known: float) -> float:
+    """The greatest lower bound that `holds`, at least the one that is known; -inf for none."""
+    if known == -math.inf:
+        known = next((-2 ** n for n in range(FARTHEST) if holds(-2 ** n)), known)
+        if known == -math.inf:
+            return known
+    low, step = int(known), 1
+    while step <= 2 ** FARTHEST and holds(low + step):
+        low, step = low + step, 2 * step
+    while step > 1:
+        step //= 2
+        if holds(low + step):
+            low += step
+    return low
+
+
 def symbolic_in(shapes: Iterable[Sequence[Any]]) -> list[Any]:
     """The symbolic dimensions among those of some shapes."""
     return [d for shape in shapes for d in shape if is_symbolic_dim(d)]
 
 
-__all__ = ["SymbolicDim", "SymbolicScope", "dimension", "is_symbolic_dim"]
+__all__ = ["SymbolicDim", "SymbolicScope", "dimension", "is_symbolic_dim",
+           "symbolic_dim_bounds"]

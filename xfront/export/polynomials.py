@@ -143,7 +143,7 @@ def text(x: Poly) -> str:
 
 # --- what is known ------------------------------------------------------------------------
 
-def _bounds(x: Poly) -> tuple[float, float]:
+def bounds(x: Poly) -> tuple[float, float]:
     """An interval that holds every value of x."""
     low = high = 0.0
     for term, k in x.items():
@@ -164,7 +164,7 @@ def _times(a: float, b: float) -> float:
 def _factor_bounds(factor: Any) -> tuple[float, float]:
     if not isinstance(factor, Call):
         return 1.0, math.inf
-    (a, b), (c, d) = _bounds(factor.left), _bounds(factor.right)
+    (a, b), (c, d) = bounds(factor.left), bounds(factor.right)
     if factor.name == "max":
         return max(a, c), max(b, d)
     if factor.name == "min":
@@ -194,7 +194,7 @@ def facts_of(x: Poly) -> Iterator[Poly]:
             yield rest                           # d * (x // d) is at most x
             yield plus(number(d - 1), rest, -1)
         elif factor.name == "mod" and (d := constant(factor.right)) is not None and d > 0:
-            yield plus(factor.left, value, -1) if _bounds(factor.left)[0] >= 0 else {}
+            yield plus(factor.left, value, -1) if bounds(factor.left)[0] >= 0 else {}
 
 
 def never_negative(x: Poly, facts: Sequence[Poly]) -> bool:
@@ -203,7 +203,7 @@ def never_negative(x: Poly, facts: Sequence[Poly]) -> bool:
 
 
 def _shown(x: Poly, facts: Sequence[Poly], steps: int, tried: Iterator[int]) -> bool:
-    if _bounds(x)[0] >= 0:
+    if bounds(x)[0] >= 0:
         return True
     if not steps or next(tried) > MAX_TRIED:
         return False
@@ -219,5 +219,5 @@ def _shown(x: Poly, facts: Sequence[Poly], steps: int, tried: Iterator[int]) -> 
     return False
 
 
-__all__ = ["Call", "Poly", "Term", "applied", "constant", "facts_of", "never_negative", "number",
-           "plus", "product", "text"]
+__all__ = ["Call", "Poly", "Term", "applied", "bounds", "constant", "facts_of", "never_negative",
+           "number", "plus", "product", "text"]

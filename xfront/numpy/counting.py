@@ -197,8 +197,10 @@ def _widths(edges: Tracer) -> Tracer:
     return emit(ops.sub, cut(edges, 0, 1, n), cut(edges, 0, 0, n - 1))
 
 
-@eager(static=("n", "density"))
-def _histogram(a: Any, n: int | None, edges: Any, bounds: Any, weights: Any, density: bool) -> Any:
+@eager(static=("n", "density", "out_sharding"))
+def _histogram(a: Any, n: int | None, edges: Any, bounds: Any, weights: Any, density: bool, *,
+               out_sharding: ShardingLike = None) -> Any:
+    at_home("histogram", out_sharding)
     if weights is None:
         (x,) = promote_inexact("histogram", a)
         w = like(x, 1)
@@ -220,7 +222,8 @@ def _histogram(a: Any, n: int | None, edges: Any, bounds: Any, weights: Any, den
 
 def histogram(a: ArrayLike, bins: ArrayLike | Sequence[ArrayLike] = 10,
               range: Sequence[Any] | None = None, weights: ArrayLike | None = None,
-              density: bool | None = None) -> tuple[Array, Array]:
+              density: bool | None = None, out_sharding: ShardingLike = None
+              ) -> tuple[Array, Array]:
     """How many values lie in each bin, as floats, and the edges of the bins.
 
     Args:
@@ -229,6 +232,7 @@ def histogram(a: ArrayLike, bins: ArrayLike | Sequence[ArrayLike] = 10,
       range: (low, high) of equal bins; None for the least and the greatest value.
       weights: array of a's shape that is summed instead of counting; None to count.
       density: whether to divide by sum and widths, so that the integral is 1.
+      out_sharding: where both results lie; None leaves that to the compiler.
     Raises: ValueError where the weights do not match, or for a negative number of bins; TypeError
       for bins named by text.
     Source: `numpy.histogram`.
@@ -237,7 +241,8 @@ def histogram(a: ArrayLike, bins: ArrayLike | Sequence[ArrayLike] = 10,
     (Array([1., 3.], dtype=float32), Array([1., 2., 3.], dtype=float32))
     """
     n, edges = _split_bins(bins)
-    return tuple(_histogram(a, n, edges, range, weights, bool(density)))
+    return tuple(_histogram(a, n, edges, range, weights, bool(density),
+                            out_sharding=out_sharding))
 
 
 @eager(static=("numbers", "density"))

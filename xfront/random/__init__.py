@@ -36,6 +36,7 @@ from .gammas import (
     t,
 )
 from .keys import (
+    Key,
     PRNGKey,
     clone,
     fold_in,
@@ -64,7 +65,7 @@ def __getattr__(name: str) -> _Any:
 
 
 __all__ = [
-    "PRNGKey", "ball", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy",
+    "Key", "PRNGKey", "ball", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy",
     "chisquare", "choice", "clone", "dirichlet", "double_sided_maxwell", "exponential", "f",
     "fold_in", "gamma", "generalized_normal", "geometric", "gumbel", "key", "key_data", "key_dtype",
     "key_impl", "laplace", "loggamma", "logistic", "lognormal", "maxwell", "multinomial",

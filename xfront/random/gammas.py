@@ -19,6 +19,7 @@ from ..dtypes import TypePromotionError
 from ..numpy.normalizers import softmax
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
+from .approximate import is_approximate, log_gamma_in
 from .bits import MANTISSA, rademacher, refuse_dtype
 from .distributions import exponential_in, normal_in
 from .generators import threefry_key
@@ -52,9 +53,10 @@ def _shapes(name: str, a: Any, shape: Any, dtype: DType) -> Tracer:
     return broadcast_to(x, size_of(name, shape, x.shape))
 
 
-@eager(static=("shape", "dtype", "out_sharding"))
+@eager(static=("shape", "dtype", "method", "out_sharding"))
 def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
-          dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
+          dtype: DTypeLike | None = None, *, method: str = "exact",
+          out_sharding: ShardingLike = None) -> Array:
     """Floats of the gamma distribution of shape `a` and scale 1.
 
     Args:
@@ -62,9 +64,13 @@ def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
       a: positive floats. The result is 0 for 0, and NaN for negative numbers.
       shape: shape of the result, to which `a` broadcasts; its own if None.
       dtype: a float dtype; the default float if None.
-    Raises: ValueError for another dtype, and where the parameters do not broadcast to `shape`.
-    Source: Marsaglia and Tsang (2000). The stream is JAX's for threefry keys; keys of other
-      generators give a threefry key first.
+      method: "exact"; or "approximate", which has no loop, and a small bias. The derivative in `a`
+        is then that of the formula.
+    Raises: ValueError for another dtype or method, and where the parameters do not broadcast to
+      `shape`.
+    Source: Marsaglia and Tsang (2000); for the approximate method see `approximate.py`. The stream
+      is JAX's for threefry keys; for the exact method, keys of other generators give a threefry key
+      first.
 
     Small `a` (below 0.1) give samples too small for their dtype: draw their logarithms, `loggamma`.
 
@@ -73,13 +79,28 @@ def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
     """
     at_home("gamma", out_sharding)
     asked, made = _dtypes("gamma", dtype)
-    drawn = gamma_in(typed_key("gamma", key), _shapes("gamma", a, shape, made), False)
-    return convert(drawn, asked)
+    one, a = typed_key("gamma", key), _shapes("gamma", a, shape, made)
+    if is_approximate("gamma", method):
+        return convert(emit(ops.exp, _approximate(one, a)), asked)
+    return convert(gamma_in(one, a, False), asked)
 
 
-@eager(static=("shape", "dtype", "out_sharding"))
+def _approximate(key: Tracer, a: Tracer) -> Tracer:
+    """Logarithms of samples, drawn in 32 bits or more."""
+    return log_gamma_in(key, convert(a, f32) if a.value.type.dtype.bits < 32 else a)
+
+
+def _log_gamma(name: str, method: str, key: Tracer, a: Tracer) -> Tracer:
+    """Logarithms of samples by either method, in a's dtype."""
+    if is_approximate(name, method):
+        return convert(_approximate(key, a), a.value.type.dtype)
+    return gamma_in(key, a, True)
+
+
+@eager(static=("shape", "dtype", "method", "out_sharding"))
 def loggamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
-             dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
+             dtype: DTypeLike | None = None, *, method: str = "exact",
+             out_sharding: ShardingLike = None) -> Array:
     """Logarithms of samples of the gamma distribution of shape `a`; arguments as in `gamma`.
 
     >>> random.loggamma(random.key(0), 2., (3,)).shape
@@ -87,13 +108,14 @@ def loggamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
     """
     at_home("loggamma", out_sharding)
     asked, made = _dtypes("loggamma", dtype)
-    drawn = gamma_in(typed_key("loggamma", key), _shapes("loggamma", a, shape, made), True)
-    return convert(drawn, asked)
+    one, a = typed_key("loggamma", key), _shapes("loggamma", a, shape, made)
+    return convert(_log_gamma("loggamma", method, one, a), asked)
 
 
-@eager(static=("shape", "dtype", "out_sharding"))
+@eager(static=("shape", "dtype", "method", "out_sharding"))
 def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = None,
-         dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
+         dtype: DTypeLike | None = None, *, method: str = "exact",
+         out_sharding: ShardingLike = None) -> Array:
     """Floats in [0, 1] of the beta distribution: x / (x + y), where x and y are gamma samples.
 
     Args:
@@ -101,7 +123,9 @@ def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = N
       a, b: positive floats.
       shape: shape of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
-    Raises: ValueError for another dtype, and where the parameters do not broadcast to `shape`.
+      method: as in `gamma`.
+    Raises: ValueError for another dtype or method, and where the parameters do not broadcast to
+      `shape`.
 
     >>> random.beta(random.key(0), 1., 2., (3,)).shape
     (3,)
@@ -109,7 +133,7 @@ def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = N
     at_home("beta", out_sharding)
     asked, made = _dtypes("beta", dtype)
     _, both = parameters("beta", shape, made, a, b)
-    x, y = (gamma_in(k, p, True)
+    x, y = (_log_gamma("beta", method, k, p)
             for k, p in zip(new_keys(typed_key("beta", key)), both, strict=True))
     from ..lax import stop_gradient  # subtracting it from both has no effect
 
@@ -145,13 +169,14 @@ def dirichlet(key: ArrayLike, alpha: ArrayLike, shape: ShapeLike | None = None,
     return convert(as_tracer(softmax(logs, axis=-1)), asked)
 
 
-def _chi_squared(key: Tracer, df: Tracer) -> Tracer:
-    return emit(ops.exp, gamma_in(key, as_tracer(df / 2), True)) * 2
+def _chi_squared(key: Tracer, df: Tracer, method: str = "exact") -> Tracer:
+    return emit(ops.exp, _log_gamma("chisquare", method, key, as_tracer(df / 2))) * 2
 
 
-@eager(static=("shape", "dtype", "out_sharding"))
+@eager(static=("shape", "dtype", "method", "out_sharding"))
 def chisquare(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None,
-              dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
+              dtype: DTypeLike | None = None, *, method: str = "exact",
+              out_sharding: ShardingLike = None) -> Array:
     """Floats of the chi-squared distribution of `df` degrees of freedom.
 
     Args:
@@ -159,6 +184,7 @@ def chisquare(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None,
       df: positive floats.
       shape: shape of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
+      method: as in `gamma`.
 
     >>> random.chisquare(random.key(0), 2., (3,)).shape
     (3,)
@@ -166,7 +192,7 @@ def chisquare(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None,
     at_home("chisquare", out_sharding)
     asked, made = _dtypes("chisquare", dtype)
     _, (degrees,) = parameters("chisquare", shape, made, df)
-    return convert(_chi_squared(typed_key("chisquare", key), degrees), asked)
+    return convert(_chi_squared(typed_key("chisquare", key), degrees, method), asked)
 
 
 @eager(static=("shape", "dtype", "out_sharding"))

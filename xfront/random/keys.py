@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from typing import Any, NewType, TypeGuard
 
 import numpy as np
 from xfront_ir import dtypes as ir_dtypes
@@ -21,6 +21,9 @@ from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .generators import Generator, folded, generator, key_from, split_key
+
+Key = NewType("Key", Array)
+"""The type of a typed key, for annotations; at run time `Key(x)` is x, as of any `NewType`."""
 
 Implementation = str | Generator | KeyDType
 """What names a random implementation: its name, the object itself, or the dtype of its keys."""

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
         SingleDeviceSharding,
         make_single_device_sharding,
     )
-    from .partition_spec import PartitionSpec
+    from .partition_spec import PartitionSpec, UnreducedKind
 
     __all__ = [  # the names of this package for type checkers
         "AbstractDevice", "AbstractMesh", "AxisType", "Mesh", "NamedSharding", "PartitionSpec",
-        "Sharding", "SingleDeviceSharding", "auto_axes", "explicit_axes", "get_abstract_mesh",
+        "Sharding", "SingleDeviceSharding", "UnreducedKind", "auto_axes", "explicit_axes",
+        "get_abstract_mesh",
         "get_mesh", "make_single_device_sharding", "reshard", "set_mesh", "use_abstract_mesh",
     ]  # fmt: skip
 
@@ -29,7 +30,7 @@ _FAMILIES = {
     "mesh": "AbstractDevice AbstractMesh AxisType ManualAxisType Mesh",
     "modes": "auto_axes explicit_axes reshard",
     "named": "NamedSharding Sharding SingleDeviceSharding make_single_device_sharding",
-    "partition_spec": "PartitionSpec",
+    "partition_spec": "PartitionSpec UnreducedKind",
 }
 
 __all__, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES)

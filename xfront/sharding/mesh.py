@@ -445,26 +445,35 @@ def _abstract(sizes: tuple, names: tuple, types: tuple, device: Any) -> Abstract
     return AbstractMesh(sizes, names, types, abstract_device=device)
 
 
+MISSING: Any = object()
+"""The default of arguments that must be given."""
+
+
 @front_door
-def make_mesh(axis_shapes: Sequence[int], axis_names: Sequence[str],
+def make_mesh(axis_sizes: Sequence[int] = MISSING, axis_names: Sequence[str] = MISSING,
               axis_types: Sequence[AxisType] | None = None, *,
-              devices: Sequence[Any] | None = None) -> Mesh:
+              devices: Sequence[Any] | None = None, axis_shapes: Sequence[int] = MISSING) -> Mesh:
     """A mesh of the first available devices, in their order.
 
     Args:
-      axis_shapes, axis_names: an int and a string for each axis, its size and its name.
+      axis_sizes, axis_names: an int and a string for each axis, its size and its name. The sizes
+        may also be given as `axis_shapes`, their name before JAX 0.12.
       axis_types: an `AxisType` for each axis; None means Explicit.
       devices: sequence of devices, of which the mesh takes the first; None takes those of the
         default platform in all processes.
-    Raises: ValueError where there are fewer devices than the sizes ask for, where a size is
-      negative, or where the numbers of sizes, names and types differ.
+    Raises: TypeError without sizes or names, and for sizes given twice; ValueError where there are
+      fewer devices than the sizes ask for, where a size is negative, or where the numbers of sizes,
+      names and types differ.
 
     >>> xfront.make_mesh((1,), ("data",)).axis_names
     ('data',)
     """
     from lowering import devices as known  # makes a client
 
-    shape = tuple([int(n) for n in axis_shapes])
+    if (axis_sizes is MISSING) == (axis_shapes is MISSING) or axis_names is MISSING:
+        raise TypeError("make_mesh: axis_sizes and axis_names are required, each once; axis_shapes "
+                        "is an older name of axis_sizes")
+    shape = tuple([int(n) for n in (axis_shapes if axis_sizes is MISSING else axis_sizes)])
     if any([n < 0 for n in shape]):
         raise ValueError(f"make_mesh: sizes of axes must not be negative, got {shape}")
     wanted = math.prod(shape)

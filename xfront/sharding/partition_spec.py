@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
@@ -28,6 +29,19 @@ class _Unconstrained:
         return _Unconstrained, ()
 
 
+class UnreducedKind(enum.Enum):
+    """How the values that devices hold over unreduced axes make the whole: as terms of a sum. The
+    greatest or the least of values is not offered.
+
+    >>> xfront.P(unreduced={"rows"}, unreduced_kind=sharding.UnreducedKind.sum).unreduced_kind
+    <UnreducedKind.sum: 1>
+    """
+
+    sum = 1
+    max = 2
+    min = 3
+
+
 class PartitionSpec(Fixed):
     """Which mesh axes divide each dimension of an array.
 
@@ -39,8 +53,10 @@ class PartitionSpec(Fixed):
         default.
       reduced: set of names of explicit axes over which values are whole and cotangents are
         unreduced; empty by default.
-    Raises: TypeError where `unreduced` or `reduced` is not a set; ValueError where an axis is both,
-      or is one and divides a dimension too.
+      unreduced_kind: `UnreducedKind.sum` where there are unreduced axes, which is the default.
+    Raises: TypeError where `unreduced` or `reduced` is not a set, or `unreduced_kind` is no
+      UnreducedKind; ValueError where an axis is both, or is one and divides a dimension too, and
+      for a kind without unreduced axes; NotImplementedError for the other kinds.
 
     >>> xfront.P("rows", None, ("a", "b"))
     P('rows', None, ('a', 'b'))
@@ -53,7 +69,8 @@ class PartitionSpec(Fixed):
     partitions: tuple[Any, ...]
 
     def __init__(self, *partitions: Any, unreduced: AbstractSet[str] = frozenset(),
-                 reduced: AbstractSet[str] = frozenset()) -> None:
+                 reduced: AbstractSet[str] = frozenset(),
+                 unreduced_kind: UnreducedKind | None = None) -> None:
         self.partitions = tuple([_plain(p) for p in partitions])
         for word, axes in (("unreduced", unreduced), ("reduced", reduced)):
             if not isinstance(axes, AbstractSet):
@@ -65,10 +82,29 @@ class PartitionSpec(Fixed):
             if None in axes:
                 raise ValueError(f"PartitionSpec: {word} has names of mesh axes alone, got None")
         self.unreduced, self.reduced = frozenset(unreduced), frozenset(reduced)
+        if unreduced_kind is not None:
+            self._check(unreduced_kind)
         if both := self.unreduced & self.reduced:
             raise ValueError(f"PartitionSpec: axes {sorted(both)} are in both unreduced and "
                              "reduced; name each axis in only one of them")
         self._hash = hash((self.partitions, self.unreduced, self.reduced))
+
+    def _check(self, kind: Any) -> None:
+        if not isinstance(kind, UnreducedKind):
+            raise TypeError("PartitionSpec: unreduced_kind must be an xfront.sharding.UnreducedKind"
+                            f", got {kind!r}")
+        if not self.unreduced:
+            raise ValueError(f"PartitionSpec: unreduced_kind={kind} without unreduced axes; name "
+                             "them in unreduced={...}, or leave the kind out")
+        if kind is not UnreducedKind.sum:
+            raise NotImplementedError(
+                f"PartitionSpec: unreduced_kind={kind}: devices hold terms of sums alone; take the "
+                f"{kind.name} over the axis first, by `lax.p{kind.name}` in `shard_map`")
+
+    @property
+    def unreduced_kind(self) -> UnreducedKind | None:
+        """How unreduced values make the whole; None where there are no unreduced axes."""
+        return UnreducedKind.sum if self.unreduced else None
 
     def __repr__(self) -> str:
         parts = [repr(p) for p in self.partitions]
@@ -168,4 +204,4 @@ def public_spec(spec: Spec) -> PartitionSpec:
 
 P = PartitionSpec
 
-__all__ = ["P", "PartitionSpec", "axes_of", "ir_spec", "public_spec"]
+__all__ = ["P", "PartitionSpec", "UnreducedKind", "axes_of", "ir_spec", "public_spec"]

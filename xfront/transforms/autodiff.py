@@ -53,6 +53,7 @@ from .flat import (
     trace_call,
     typed,
 )
+from .narrowed import moving_leaves
 
 if TYPE_CHECKING:
     from .signatures import (
@@ -381,29 +382,37 @@ def check_tangents(name: str, kinds: Sequence[tuple[Any, bool]], dots: Sequence[
 
 
 @overload
-def linearize(fun: Callable[[*Ts], R], *primals: *Ts, has_aux: Literal[False] = False
-              ) -> tuple[R, Callable[[*Ts], R]]: ...
+def linearize(fun: Callable[[*Ts], R], *primals: *Ts, has_aux: Literal[False] = False,
+              in_nzs: Any = None) -> tuple[R, Callable[[*Ts], R]]: ...
 @overload
-def linearize(fun: Callable[[*Ts], tuple[R, S]], *primals: *Ts, has_aux: Literal[True]
-              ) -> tuple[R, Callable[[*Ts], R], S]: ...
+def linearize(fun: Callable[[*Ts], tuple[R, S]], *primals: *Ts, has_aux: Literal[True],
+              in_nzs: Any = None) -> tuple[R, Callable[[*Ts], R], S]: ...
 @overload
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool, in_nzs: Any = None
+              ) -> tuple[Any, ...]: ...
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, in_nzs: Any = None
+              ) -> Any:
     """The value of `fun` at a point and the linear map of tangents there.
 
     Args:
       fun: any function of arrays and trees.
       primals: arguments of `fun`, trees of arrays.
       has_aux: whether `fun` returns a pair whose second part is not differentiated.
+      in_nzs: a tree prefix of the tuple of primals, of bools: where it is False, tangents count as
+        zero, whatever they are. None means True everywhere.
     Returns: `(value, f_jvp)`, or with `has_aux` `(value, f_jvp, aux)`; `f_jvp(*tangents)` returns
       the tangent of the value without computing the value again. It raises TypeError where the
       tangents have another structure than the primals, ValueError for another shape or dtype.
-    Raises: TypeError where a leaf of the primals is not an array.
+      `f_jvp.out_nzs` is a tree of bools like the value: False where the tangent is always zero.
+    Raises: TypeError where a leaf of the primals is not an array; ValueError where `in_nzs` is no
+      tree prefix, or has other leaves than bools.
 
     >>> value, move = xfront.linearize(lambda x: x ** 2, 3.0)
     >>> value, move(1.0)
     (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
+    if in_nzs is not None:
+        return narrowed("linearize", linearize, fun, primals, in_nzs, has_aux=has_aux)
     at = _Linearized(fun, primals, "linearize", has_aux)
     move = functools.partial(_apply_linear, at.name, at.split, at.given.tree, at.flat,
                              tuple(at.given.kinds), has_aux)
@@ -437,6 +446,8 @@ class _Linearized:
 
     def with_aux(self, linear: Any) -> tuple:
         """The value, the linear map, and aux where there is one."""
+        tree = tree_structure(self.value)
+        linear.out_nzs = tree_unflatten(tree, self.split.active_out[:tree.num_leaves])
         return self.value, linear, *self.aux
 
 
@@ -489,21 +500,58 @@ def zeros_like_type(t: TensorType, near: Iterable[Any]) -> Any:
     return emit(ops.reshard, made, sharding=t.sharding)
 
 
+def narrowed(name: str, function: Callable[..., Any], fun: Callable[..., Any],
+             primals: Sequence[Any], in_nzs: Any, **options: Any) -> tuple:
+    """What `vjp` or `linearize` returns, by the leaves of the primals where `in_nzs` is True."""
+    tree, leaves, marks = moving_leaves(name, in_nzs, tuple(primals))
+
+    def whole(some: Iterable[Any]) -> Any:
+        found = iter(some)
+        return tree_unflatten(tree, [
+            next(found) if m else x for x, m in zip(leaves, marks, strict=True)])
+
+    value, linear, *aux = function(lambda *some: fun(*whole(some)), *[
+        x for x, m in zip(leaves, marks, strict=True) if m], **options)
+
+    @front_door
+    def of_all(*given: Any) -> Any:
+        if function is vjp:
+            found = iter(linear(*given))
+            return tree_unflatten(tree, [
+                next(found) if m else _zeros_of(name, x)
+                for x, m in zip(leaves, marks, strict=True)])
+        dots, dot_tree = tree_flatten(given)
+        if dot_tree != tree:
+            raise TypeError(f"the tangents given to the linear map of {name_of(fun)} have "
+                            f"structure {dot_tree}, but its primals have structure {tree}")
+        return linear(*[d for d, m in zip(dots, marks, strict=True) if m])
+
+    of_all.out_nzs = linear.out_nzs  # type: ignore[attr-defined]
+    return value, of_all, *aux
+
+
+def _zeros_of(name: str, primal: Any) -> Any:
+    t, weak = kind_of(name, primal)
+    return reweak(zeros_like_type(t, (primal,)), weak)
+
+
 # --- vjp ------------------------------------------------------------------------------------
 
 @overload
 def vjp(fun: Callable[[*Ts], R], *primals: *Ts, has_aux: Literal[False] = False,
-        reduce_axes: Sequence[Any] = (), strong_zero: bool = False
-        ) -> tuple[R, Callable[[R], tuple[*Ts]]]: ...
+        reduce_axes: Sequence[Any] = (), strong_zero: bool = False, saveable_args: Any = True,
+        in_nzs: Any = None) -> tuple[R, Callable[[R], tuple[*Ts]]]: ...
 @overload
 def vjp(fun: Callable[[*Ts], tuple[R, S]], *primals: *Ts, has_aux: Literal[True],
-        reduce_axes: Sequence[Any] = (), strong_zero: bool = False
-        ) -> tuple[R, Callable[[R], tuple[*Ts]], S]: ...
+        reduce_axes: Sequence[Any] = (), strong_zero: bool = False, saveable_args: Any = True,
+        in_nzs: Any = None) -> tuple[R, Callable[[R], tuple[*Ts]], S]: ...
 @overload
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool, reduce_axes: Sequence[Any] = (),
-        strong_zero: bool = False) -> tuple[Any, ...]: ...
+        strong_zero: bool = False, saveable_args: Any = True, in_nzs: Any = None
+        ) -> tuple[Any, ...]: ...
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
-        reduce_axes: Sequence[Any] = (), strong_zero: bool = False) -> Any:
+        reduce_axes: Sequence[Any] = (), strong_zero: bool = False, saveable_args: Any = True,
+        in_nzs: Any = None) -> Any:
     """The value of `fun` at a point and the map from its cotangent to those of the arguments.
 
     Args:
@@ -511,18 +559,27 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
       primals: arguments of `fun`, trees of arrays.
       has_aux: whether `fun` returns a pair whose second part is not differentiated.
       reduce_axes, strong_zero: as in `value_and_grad`.
+      saveable_args: True only; what is kept for the backward pass is found by the passes.
+      in_nzs: a tree prefix of the tuple of primals, of bools: where it is False, the cotangent is
+        zero, and nothing is differentiated. None means True everywhere. `f_vjp.out_nzs` says, as a
+        tree of bools like the value, which results depend on the arguments.
     Returns: `(value, f_vjp)`, or with `has_aux` `(value, f_vjp, aux)`; `f_vjp(cotangent)` returns a
       tuple with one tree per primal, and raises ValueError where the structure, a shape or a dtype
       of the cotangent is not that of the value. `f_vjp` is itself a tree of arrays, so that a
       jitted function may return it.
-    Raises: TypeError where a leaf of the primals is not an array; NotImplementedError for
-      `reduce_axes`.
+    Raises: TypeError where a leaf of the primals is not an array; ValueError where `in_nzs` is no
+      tree prefix, or has other leaves than bools; NotImplementedError for `reduce_axes` and
+      `saveable_args`.
 
     >>> value, pull = xfront.vjp(jnp.sin, 0.0)
     >>> pull(2.0)
     (Array(2., dtype=float32, weak_type=True),)
     """
     no_axes("vjp", reduce_axes)
+    only("vjp", True, "close over the arguments that are not to be kept, and compute them again "
+         "under jax.checkpoint", saveable_args=saveable_args)
+    if in_nzs is not None:
+        return narrowed("vjp", vjp, fun, primals, in_nzs, has_aux=has_aux, strong_zero=strong_zero)
     at = _Linearized(fun, primals, "vjp", has_aux, strong_zero)
     value_tree = tree_structure(at.value)
     types = at.flat.function.return_types[:value_tree.num_leaves]

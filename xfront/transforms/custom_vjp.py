@@ -11,6 +11,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Function
 from xfront_ir.opdef import Request
 
+from ..arrays.arguments import only
 from ..dtypes import float0
 from ..errors import UnexpectedTracerError
 from ..structs import filled
@@ -310,12 +311,17 @@ def back_params(traced: Flat, rule: Rule, n_residuals: int, label: str) -> Funct
 
 
 @front_door
-def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+def custom_gradient(fun: Callable[..., Any] | None = None, *, with_logs: bool = False,
+                    remat: bool = False, with_accums: None = None) -> Callable[..., Any]:
     """The function of which `fun` returns the value and the rule for cotangents.
 
     Args:
       fun: a function that returns `(value, vjp)`; `vjp(cotangent)` returns a tuple with a cotangent
-        for each argument, or the cotangent itself for a single one.
+        for each argument, or the cotangent itself for a single one. Without it, a decorator is
+        returned.
+      with_logs, remat: False only.
+      with_accums: None only.
+    Raises: TypeError where `fun` is no function; NotImplementedError for the other arguments.
 
     >>> @xfront.custom_gradient
     ... def kept(x):
@@ -323,12 +329,23 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     >>> xfront.grad(lambda x: 5 * kept(x))(2.0)
     Array(1., dtype=float32, weak_type=True)
     """
+    only("custom_gradient", False, "return what is to be logged with has_aux=True",
+         with_logs=with_logs)
+    only("custom_gradient", False, "a function under jax.checkpoint is computed again as it is",
+         remat=remat)
+    only("custom_gradient", None, "return the cotangents", with_accums=with_accums)
+    if fun is None:
+        return custom_gradient
+    if not callable(fun):
+        raise TypeError(f"custom_gradient: expected a function, got {fun!r}")
+    given = fun
+
     @custom_vjp
     def wrapped(*args: Any) -> Any:
-        return fun(*args)[0]
+        return given(*args)[0]
 
     def forward(*args: Any) -> Any:
-        value, rule = fun(*args)
+        value, rule = given(*args)
         closed, captured = converted(rule, (value,), lambda x: True)
         return value, Partial(closed, captured, args)
 

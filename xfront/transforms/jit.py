@@ -35,6 +35,7 @@ from ..tracing.trace import state
 from ..tracing.tracer import Tracer
 from ..tracing.watching import explain_miss
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_unflatten
+from .effort import Inline, is_early
 from .flat import Flat, as_operand, kind_of, name_of, positional_names, positions, trace_call
 from .float0 import hidden, is_float0
 from .pickling import name_in_module
@@ -53,7 +54,7 @@ def jit(fun: Callable[P, R], /, *, in_shardings: Any = None, out_shardings: Any 
         static_argnames: str | Sequence[str] | None = None,
         donate_argnums: int | Sequence[int] | None = None,
         donate_argnames: str | Sequence[str] | None = None, keep_unused: bool = False,
-        device: Any = None, backend: str | None = None, inline: bool = False,
+        device: Any = None, backend: str | None = None, inline: bool | Inline = False,
         compiler_options: dict[str, Any] | None = None, compile_effort: str = "full"
         ) -> Wrapped[P, R]: ...
 @overload
@@ -62,7 +63,7 @@ def jit(*, in_shardings: Any = None, out_shardings: Any = None,
         static_argnames: str | Sequence[str] | None = None,
         donate_argnums: int | Sequence[int] | None = None,
         donate_argnames: str | Sequence[str] | None = None, keep_unused: bool = False,
-        device: Any = None, backend: str | None = None, inline: bool = False,
+        device: Any = None, backend: str | None = None, inline: bool | Inline = False,
         compiler_options: dict[str, Any] | None = None, compile_effort: str = "full"
         ) -> Callable[[Callable[P, R]], Wrapped[P, R]]: ...
 @front_door
@@ -71,7 +72,7 @@ def jit(fun: Callable[..., Any] | None = None, /, *, in_shardings: Any = None,
         static_argnames: str | Sequence[str] | None = None,
         donate_argnums: int | Sequence[int] | None = None,
         donate_argnames: str | Sequence[str] | None = None, keep_unused: bool = False,
-        device: Any = None, backend: str | None = None, inline: bool = False,
+        device: Any = None, backend: str | None = None, inline: bool | Inline = False,
         compiler_options: dict[str, Any] | None = None, compile_effort: str = "full"
         ) -> Any:
     """Compile `fun` with XLA, once for each signature of its arguments.
@@ -92,7 +93,9 @@ def jit(fun: Callable[..., Any] | None = None, /, *, in_shardings: Any = None,
       keep_unused: whether arguments that the function does not read stay arguments of the program.
       device, backend: a device, or the name of a platform, whose first device is used. Arguments
         are moved there and results are committed there.
-      inline: whether a call inside a trace is recorded as its ops, not as a call.
+      inline: whether a call inside a trace is recorded as its ops, not as a call; or an `Inline`,
+        of which JAX_EARLY says that it is, and the others that it is not: XLA puts calls in place
+        anyway.
       compiler_options: dict of XLA options by name; also `optimization_level` and
         `memory_fitting_level` ("O0" to "O3", or the number).
       compile_effort: "full" or "fast". With "fast", XLA compiles on CPU in about half the time a
@@ -164,7 +167,7 @@ class Options:
             from .placing import Told  # seldom needed
 
             self.told = Told(*placed)
-        self.keep_unused, self.inline = bool(given["keep_unused"]), bool(given["inline"])
+        self.keep_unused, self.inline = bool(given["keep_unused"]), is_early(given["inline"])
         chosen = given["compiler_options"] or {}
         self.compiler_options = tuple(sorted(chosen.items()))
         if (asked := given["compile_effort"]) not in EFFORTS:

@@ -15,6 +15,7 @@ from xfront.errors import InconclusiveDimensionOperation
 from xfront.export import SymbolicScope, is_symbolic_dim, symbolic_args_specs, symbolic_shape
 
 NAMES = ("a", "b", "c")
+INF = float("inf")
 
 
 def decided(f: Any) -> bool | None:
@@ -207,3 +208,20 @@ def test_symbolic_shapes_are_not_traced() -> None:
     for f in (lambda: jax.eval_shape(double, struct), lambda: double.lower(struct)):
         with pytest.raises(InconclusiveDimensionOperation, match="export it once for each shape"):
             f()
+
+
+@pytest.mark.parametrize(("text", "constraints", "wanted"), [
+    ("b", (), (1, INF)), ("2*b + 1", (), (3, INF)), ("3 - b", (), (-INF, 2)),
+    ("2*b", ("b <= 8", "b >= 3"), (6, 16)), ("mod(b, 3)", (), (0, 2)),
+    ("floordiv(b, 3)", (), (0, INF)), ("max(b, 5)", (), (5, INF)), ("7", (), (7, 7))])
+def test_bounds_of_a_dimension(text, constraints, wanted):
+    """Those that JAX 0.12 shows."""
+    names, = symbolic_shape("b", constraints=constraints)
+    made = symbolic_shape(text, scope=names.scope)[0] if "-" not in text else 3 - names
+    assert export.symbolic_dim_bounds(made) == wanted
+
+
+def test_bounds_of_what_is_no_dimension():
+    assert export.symbolic_dim_bounds(np.int64(3)) == (3, 3)
+    with pytest.raises(TypeError):
+        export.symbolic_dim_bounds(2.5)

@@ -60,3 +60,31 @@ def test_vjp_inside_and_out_of_jit_and_vmap():
     np.testing.assert_array_equal(jax.vmap(lambda p, ct: p(ct)[0])(pulls, X), [0, 2, 8])
     _, pull = jax.vjp(lambda z: z * z, X)
     np.testing.assert_array_equal(jax.vmap(pull)(jnp.eye(3))[0], np.diag([0, 2, 4]))
+
+
+def test_arguments_that_do_not_move():
+    """JAX's values: cotangents of zero, tangents that count as zero, and which results move."""
+    def f(x, pair):
+        return {"a": x * pair[0], "b": [x, pair[1] * 2]}
+
+    value, pull = jax.vjp(f, 2.0, (3.0, X), in_nzs=(False, (True, False)))
+    assert pull.out_nzs == {"a": True, "b": [False, False]} and value["a"] == 6
+    x, (y, z) = pull({"a": 1.0, "b": [1.0, X]})
+    assert x == 0 and y == 2 and x.weak_type
+    np.testing.assert_array_equal(z, [0, 0, 0])
+    _, move = jax.linearize(f, 2.0, (3.0, X), in_nzs=(True, False))
+    assert move.out_nzs == {"a": True, "b": [True, False]}
+    moved = move(1.0, (5.0, X))
+    assert moved["a"] == 3 and moved["b"][0] == 1
+    np.testing.assert_array_equal(moved["b"][1], [0, 0, 0])
+    assert jax.vjp(lambda x: (x, 3.0), 2.0)[1].out_nzs == (True, False)
+    assert jax.jit(jax.grad(lambda x: jax.vjp(lambda u, v: u * v, x, x, in_nzs=(True, False))[1](
+        1.0)[0]))(3.0) == 1
+    for wrong, text in (((True,), "it has 1 children where they have 2"),
+                        ((1, True), "must be a tree of bools")):
+        with pytest.raises(ValueError, match=text):
+            jax.vjp(f, 2.0, (3.0, X), in_nzs=wrong)
+    with pytest.raises(TypeError, match="structure"):
+        move(1.0, 5.0)
+    with pytest.raises(NotImplementedError, match="saveable_args"):
+        jax.vjp(f, 2.0, (3.0, X), saveable_args=False)
