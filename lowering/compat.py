@@ -31,6 +31,9 @@ RuntimeFailure: type[Exception] = _jax.JaxRuntimeError
 EXECUTION_ERRORS: tuple[type[Exception], ...] = (_jax.JaxRuntimeError, ValueError)
 """What a failed execution raises: jaxlib 0.10 raises ValueError where C++ dispatched the call."""
 
+API_OF_0_10 = VERSION < (0, 11)
+"""Whether programs are written for JAX 0.10, where a later release gives another result."""
+
 HAS_FUSION_EMITTER_OPTION = VERSION < (0, 11)
 """Whether `xla_cpu_use_fusion_emitters` is a compile option; unknown options are errors."""
 

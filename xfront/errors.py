@@ -196,6 +196,17 @@ class MatrixShapeError(TypeError, ValueError):
     """
 
 
+class MatrixDtypeError(NotImplementedError, TypeError):
+    """Matrices of a dtype that no factorization takes, such as those of 16 bits. In JAX this is a
+    NotImplementedError up to 0.10, and a TypeError in 0.12.
+
+    >>> jnp.linalg.det(jnp.ones((2, 2), "float16"))
+    Traceback (most recent call last):
+        ...
+    xfront.errors.MatrixDtypeError: det takes f32, f64, c64 or c128, got f16[2,2]; convert it first
+    """
+
+
 class JaxprTypeError(TypeError):
     """A program of the IR is not well typed."""
 
@@ -224,7 +235,7 @@ __all__ = [
     "JaxRuntimeError",
     "JaxprTypeError",
     "KeyReuseError",
-    "MatrixShapeError",
+    "MatrixDtypeError", "MatrixShapeError",
     "NonConcreteBooleanIndexError",
     "TracerArrayConversionError",
     "TracerBoolConversionError",

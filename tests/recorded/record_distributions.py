@@ -10,6 +10,10 @@ import json
 import sys
 
 import numpy as np
+from jaxlib.version import __version__ as JAXLIB_VERSION
+
+OF_ALL = (3,) if JAXLIB_VERSION.startswith("0.10.") else ()
+"""What a shape of `multinomial` has at its end: JAX 0.10 counts the categories in."""
 
 KEPT = 10
 """So many elements of each are recorded."""
@@ -71,7 +75,7 @@ CASES = {
     "binomial edges": "R.binomial(k,f(10,10,10,-1,10,10,np.nan,0,5,20,20),"
                       "f(0,1,-1,.5,2,np.nan,.5,.5,.5,.5,.50001))",
     "multinomial": "R.multinomial(k,np.array([50,60]),f(.2,.3,.5,.1,.1,.8).reshape(2,3),"
-                   "shape=(4,2,3))",
+                   "shape=(4,2,*of_all))",
     "multinomial of weights": "R.multinomial(k,100,f(2,3,5,0,1),dtype='int32')",
     "geometric": "R.geometric(k,.3,(100,))",
     **{f"multivariate_normal {m}": f"R.multivariate_normal(k,mean,cov,(7,),'float32',{m!r})"
@@ -96,7 +100,7 @@ def scope_of(lib):
     logs = np.log(p)
     return {"lib": lib, "R": lib.random, "jnp": lib.numpy, "np": np, "f": f, "pp": p,
             "ar": np.arange(10), "lo2": np.stack([logs, logs[::-1], logs * 0]),
-            "mean": f(1, 2), "cov": f(2, .5, .5, 1).reshape(2, 2)}
+            "of_all": OF_ALL, "mean": f(1, 2), "cov": f(2, .5, .5, 1).reshape(2, 2)}
 
 
 def described(value):

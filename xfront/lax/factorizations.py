@@ -17,7 +17,7 @@ from ..arrays.annotations import Array, ArrayLike
 from ..arrays.arguments import only
 from ..arrays.dispatch import eager
 from ..arrays.operands import index_of, operand
-from ..errors import MatrixShapeError
+from ..errors import MatrixDtypeError, MatrixShapeError
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .strict import ints, same_dtype
@@ -29,7 +29,7 @@ def matrices(name: str, x: Any, square: bool = False) -> Tracer:
     """The tracer of an array of matrices.
 
     Raises: MatrixShapeError (a TypeError and a ValueError) for other shapes, TypeError for integers
-      and bools, NotImplementedError for other dtypes.
+      and bools, MatrixDtypeError (a NotImplementedError and a TypeError) for other dtypes.
     """
     x = operand(name, x)
     if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
@@ -37,7 +37,7 @@ def matrices(name: str, x: Any, square: bool = False) -> Tracer:
         raise MatrixShapeError(f"Argument to {name} must have shape {wanted}, got {x.shape}.")
     dtype = x.value.type.dtype
     if dtype not in _SUPPORTED:
-        kind = NotImplementedError if dtype.is_inexact else TypeError
+        kind = MatrixDtypeError if dtype.is_inexact else TypeError
         raise kind(f"{name} takes f32, f64, c64 or c128, got {x.value.type}; convert it first")
     return x
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from lowering import compat
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
@@ -282,7 +283,8 @@ def multinomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: ShapeLike 
       key: a random key.
       n: numbers of draws.
       p: floats of shape (..., categories), probabilities or weights.
-      shape: shape of the result, to which p broadcasts; n broadcasts to all axes but the last.
+      shape: shape of the result without its last axis, to which n and the first axes of p
+        broadcast. With jaxlib 0.10, whose JAX takes it so, the shape of the whole result.
       dtype: dtype of the result; the default float if None.
       unroll: as in `lax.scan`, over the categories.
     Raises: ValueError where p is 0-d or the shapes do not match.
@@ -300,10 +302,12 @@ def multinomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: ShapeLike 
         raise ValueError("multinomial: p must have an axis of categories, got a 0-d array")
     trials = operand("multinomial", n)
     categories = weights.shape[-1]
-    whole = shape_of(shape) if shape is not None else (
-        *size_of("multinomial", None, weights.shape[:-1], trials.shape), categories)
-    whole = size_of("multinomial", whole, weights.shape)
-    size = size_of("multinomial", whole[:-1], trials.shape)
+    if shape is not None and compat.API_OF_0_10:
+        whole = size_of("multinomial", shape_of(shape), weights.shape)
+        size = size_of("multinomial", whole[:-1], trials.shape)
+    else:
+        size = size_of("multinomial", shape, weights.shape[:-1], trials.shape)
+        whole = (*size, categories)
     wanted = dtypes.from_numpy(requested_dtype("multinomial", float if dtype is None else dtype))
     made = weights.value.type.dtype
     made = made if made.bits >= 32 else dtypes.f32

@@ -14,7 +14,7 @@ import scipy.stats
 
 import xfront
 import xfront.numpy as jnp
-from tests.recorded.record_distributions import CASES, described, scope_of
+from tests.recorded.record_distributions import CASES, OF_ALL, described, scope_of
 from xfront import random
 
 RECORDED = json.loads((Path(__file__).parents[2] / "recorded/distributions.json").read_text())
@@ -101,7 +101,7 @@ DISCRETE: dict[str, Any] = {
                            scipy.stats.binom(100, 0.6)),
     "geometric": (lambda k, n: random.geometric(k, 0.3, n), scipy.stats.geom(0.3)),
     "multinomial": (lambda k, n: random.multinomial(k, 30, np.array([0.2, 0.3, 0.5], "f"),
-                                                    shape=(*n, 3))[..., 1],
+                                                    shape=(*n, *OF_ALL))[..., 1],
                     scipy.stats.binom(30, 0.3)),
     "choice": (lambda k, n: random.choice(k, 5, n, p=np.array([1, 2, 3, 4, 0], "f") / 10),
                scipy.stats.rv_discrete(values=(range(5), (0.1, 0.2, 0.3, 0.4, 0)))),
@@ -218,7 +218,7 @@ SHAPES = {
     "ball(k, 3, A32)": "float32[3,3]", "dirichlet(k, M23, (4, 2))": "float32[4,2,3]",
     "binomial(k, 10, 0.5, (3,), 'bfloat16')": "bfloat16[3]", "poisson(k, M23)": "int32[2,3]",
     "poisson(k, 1., (2,), 'uint8')": "uint8[2]", "geometric(k, A16)": "int32[3]",
-    "multinomial(k, 10, M23, shape=(4, 2, 3))": "float32[4,2,3]",
+    "multinomial(k, 10, M23, shape=(4, 2, *OF_ALL))": "float32[4,2,3]",
     "multinomial(k, 10, EMPTY)": "float32[0]", "multinomial(k, 9, A32, dtype=int)": "int32[3]",
     "multivariate_normal(k, A16, np.eye(3, dtype='f2'))": "float16[3]",
     "multivariate_normal(k, A32, np.ones((2, 3, 3), 'f'))": "float32[2,3]",
@@ -241,7 +241,7 @@ REFUSED = {
     "generalized_normal(k, A32)": ValueError, "ball(k, 3.)": TypeError, "ball(k, -1)": TypeError,
     "poisson(k, 1., (2,), 'float32')": ValueError, "binomial(k, 1, .5, (), 'int32')": ValueError,
     "geometric(k, .5, (2,), 'float32')": ValueError, "multinomial(k, 10, .3)": ValueError,
-    "multinomial(k, 10, A32, shape=(4,))": ValueError, "orthogonal(k, -1)": ValueError,
+    "multinomial(k, 10, M23, shape=(4,))": ValueError, "orthogonal(k, -1)": ValueError,
     "orthogonal(k, 3.)": TypeError, "orthogonal(k, 3, (), int)": ValueError,
     "multivariate_normal(k, 1., np.ones((2, 2)))": ValueError,
     "multivariate_normal(k, A32, A32)": ValueError,
@@ -269,7 +269,8 @@ REFUSED = {
 def called(code: str) -> str:
     """What a call gives, as text, without computing it."""
     made: list[object] = []
-    scope = {**vars(random), "np": np, "A32": A32, "A16": A16, "M23": M23, "EMPTY": EMPTY}
+    scope = {**vars(random), "np": np, "A32": A32, "A16": A16, "M23": M23, "EMPTY": EMPTY,
+             "OF_ALL": OF_ALL}
 
     def run(k):
         made.append(eval(code, {**scope, "k": k}))
@@ -293,6 +294,6 @@ def test_refuses(code: str) -> None:
 
 
 def test_all_public_names_are_there() -> None:
-    assert len(random.__all__) == 48
+    assert len(random.__all__) == 49
     assert all(getattr(random, name) is not None for name in random.__all__)
     assert random.random_gamma_p.name == "random_gamma"
