@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 from ..builder import Builder
 from ..core import Function, Op, Value
-from ..opdef import lookup
+from ..opdef import infer_types, lookup
 from ..ops.words import zeros_of
 from ..regions import ByGroup, Regions, keep, operands_read, rebuilt, select, with_bodies
-from ..sharding import HOST, in_memory
+from ..sharding import HOST, in_memory, replicated
 from ..types import TensorType
 from .dead_code import dead_code
 from .inline import inline_calls
@@ -155,8 +155,8 @@ def _halves(ops: Sequence[Op], wanted: Sequence[Value], policy: Any) -> _Halves:
         mine = [v for v in op.results if v in live]
         if not mine:
             ahead.append(op)
-        elif _is_divided(op):
-            first, second, kept, offloaded = _divided(op, live, policy)
+        elif (divided := _divided(op, live, policy)) is not None:
+            first, second, kept, offloaded = divided
             ahead.append(first)
             again.append(second)
             groups.append(kept)
@@ -175,16 +175,23 @@ def _halves(ops: Sequence[Op], wanted: Sequence[Value], policy: Any) -> _Halves:
     return _Halves(ahead[::-1], again[::-1], saved, parked, live)
 
 
-def _is_divided(op: Op) -> bool:
-    """Whether an op's bodies give its results, in turns whose number is known."""
+Divided = tuple[Op, Op, list[Value], list[Value]]
+"""An op with what is saved inside as further results; the op that computes its live results again;
+these further results, and those of them that are offloaded."""
+
+
+def _divided(op: Op, live: set[Value], policy: Any) -> Divided | None:
+    """The two parts of an op whose bodies give its results, in turns whose number is known, or in
+    parts on devices; None for another op."""
     regions = op.definition.regions
-    return (regions is not None and regions.free and not regions.may_not_end
-            and all([isinstance(one.function, Function) for one in regions.held(op)]))
+    if regions is None or not all([isinstance(one.function, Function) for one in regions.held(op)]):
+        return None
+    if op.definition is lookup("shard_map"):
+        return _by_parts(op, live, policy)
+    return _by_turns(op, live, policy) if regions.free and not regions.may_not_end else None
 
 
-def _divided(op: Op, live: set[Value], policy: Any) -> tuple[Op, Op, list[Value], list[Value]]:
-    """The op with what is saved inside as further results; the op that computes the live results
-    again; these further results, and those of them that are offloaded."""
+def _by_turns(op: Op, live: set[Value], policy: Any) -> Divided:
     regions: Regions = op.definition.regions
     if policy is not None:
         op = with_bodies(op, [inline_calls(one.function) for one in regions.held(op)])
@@ -219,6 +226,41 @@ def _divided(op: Op, live: set[Value], policy: Any) -> tuple[Op, Op, list[Value]
     offloaded = [kept[i] for half, at in zip(halves, places, strict=True)
                  for v, i in zip(half.saved, at, strict=True) if v in half.parked]
     return first, rebuilt(second, operands, takers), kept, offloaded
+
+
+def _by_parts(op: Op, live: set[Value], policy: Any) -> Divided | None:
+    """The two parts of a function of parts. What is saved leaves with a new axis over the devices,
+    and stays on each; None where a part has a type that says more."""
+    attrs, wanted = op.attrs, [v in live for v in op.results]
+    body = attrs["body"] if policy is None else inline_calls(attrs["body"])
+    half = _halves(body.ops, select(body.returns, wanted), policy)
+    if any([v.type.sharding is not None for v in half.saved]):
+        return None
+    read = [v in half.read for v in body.params]
+    specs = [replicated(v.type.ndim).insert(0, attrs["axes"]) for v in half.saved]
+
+    b = Builder(body.name)
+    b.ops = [*half.ahead]
+    rows = [b.emit(lookup("reshape"), v, shape=(1, *v.type.shape)) for v in half.saved]
+    giving = {**attrs, "out_specs": (*attrs["out_specs"], *specs),
+              "body": Function(body.name, body.params, b.ops, (*body.returns, *rows))}
+    types = infer_types(op.definition, tuple([v.type for v in op.operands]), giving)
+    kept = [Value(t) for t in types[len(op.results):]]
+    first = Op(op.definition, op.operands, giving, (*op.results, *kept), op.loc)
+
+    b = Builder(body.name)
+    own = select(body.params, read)
+    b.params = [Value(v.type) for v in (*own, *rows)]
+    saved = [b.emit(lookup("reshape"), p, shape=v.type.shape)
+             for p, v in zip(b.params[len(own):], half.saved, strict=True)]
+    again = Function(body.name, [*own, *half.saved], half.again, select(body.returns, wanted))
+    taking = {**attrs, "in_specs": (*select(attrs["in_specs"], read), *specs),
+              "out_specs": tuple(select(attrs["out_specs"], wanted)),
+              "body": b.close(b.inline(again, (*b.params[:len(own)], *saved)))}
+    second = Op(op.definition, (*select(op.operands, read), *kept), taking,
+                tuple(select(op.results, wanted)), op.loc)
+    offloaded = [k for k, v in zip(kept, half.saved, strict=True) if v in half.parked]
+    return first, second, kept, offloaded
 
 
 def _slots(saved: Sequence[Sequence[Value]]) -> tuple[list[TensorType], list[list[int]]]:

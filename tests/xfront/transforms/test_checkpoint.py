@@ -253,6 +253,26 @@ def test_policies_decide_inside_of_loops_branches_and_checkpoints(f, policy, pro
         np.testing.assert_allclose(*along, rtol=1e-4)
 
 
+def by_devices(x):
+    mesh = xfront.make_mesh((1,), ("i",), axis_types=(xfront.sharding.AxisType.Auto,))
+    part = xfront.shard_map(lambda x: jnp.sin(jnp.sin(x @ S) @ S), mesh=mesh,
+                            in_specs=xfront.P("i"), out_specs=xfront.P("i"))
+    return part(x).sum()
+
+
+@pytest.mark.parametrize("f", [
+    by_devices, lambda x: xfront.pmap(lambda x: jnp.sin(jnp.sin(x @ S) @ S))(x[None]).sum()])
+def test_policies_decide_inside_of_functions_of_parts(f):
+    x = jnp.full((3, 3), 0.3)
+    for policy, products, n_saved in ((None, 6, 0), (policies.dots_saveable, 4, 2),
+                                      (sines, 6, 1)):
+        g = xfront.checkpoint(f, policy=policy)
+        found = [o for _, o in saved_residuals(g, x) if "argument" not in o and "constant" not in o]
+        assert len(found) == n_saved, (policy, found)
+        assert str(xfront.make_jaxpr(xfront.grad(g))(x)).count("dot_general[") == products
+        np.testing.assert_allclose(xfront.grad(g)(x), xfront.grad(f)(x), rtol=1e-5)
+
+
 @pytest.mark.parametrize("prevent_cse", [True, False])
 def test_a_barrier_stands_where_values_are_computed_again(prevent_cse):
     f = xfront.checkpoint(lambda x: jnp.sin(jnp.sin(x)), prevent_cse=prevent_cse)
