@@ -76,7 +76,7 @@ DOOR = "xfront_ir.passes.bodies"
 # Families whose ops are resolved by passes and so have nothing to lower.
 NOT_LOWERED = ("batch_methods", "families", "formulas", "lanes", "refs", "words")
 # What lowering rules of several families are written with.
-SHARED = ("complexes", "expressions", "narrow", "padding")
+SHARED = ("complexes", "expressions", "narrow", "padding", "starts")
 
 JAXLIB_ROOMS = ("lowering/", "xfront/arrays/binding/")
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lowering.context import RuleContext, rule
+from lowering.rules.starts import widened
 from xfront_ir import ops
 from xfront_ir.core import Op
 from xfront_ir.dtypes import bool_, u32
@@ -31,15 +32,13 @@ def _numbers(kind: str, index_vector_dim: int, **dims: tuple[int, ...]) -> str:
 
 def _clamped(ctx: RuleContext, indices: Any, type: TensorType, limits: tuple[int, ...]) -> Any:
     """Index vectors clamped to [0, limits]. The bounds are scalars where all limits are equal."""
-    widest = 2 ** (type.dtype.bits - (not type.dtype.is_unsigned)) - 1
-    bounds = [min(limit, widest) for limit in limits]
     one = scalar(type.dtype)
-    if len(set(bounds)) == 1:
-        low, high = ctx.constant(0, one), ctx.constant(bounds[0], one)
+    if len(set(limits)) == 1:
+        low, high = ctx.constant(0, one), ctx.constant(limits[0], one)
     else:
         low = ctx.constant(0, type)
         high = ctx.create("stablehlo.broadcast_in_dim",
-                          [ctx.constant(bounds, tensor((len(bounds),), type.dtype))], [type],
+                          [ctx.constant(limits, tensor((len(limits),), type.dtype))], [type],
                           broadcast_dimensions=ctx.int_array((type.ndim - 1,)))
     return ctx.create("stablehlo.clamp", [low, indices, high], [type])
 
@@ -48,10 +47,9 @@ def _inside(ctx: RuleContext, indices: Any, type: TensorType, limits: tuple[int,
     """Whether each index vector lies in [0, limits], that is, whether clamping leaves it unchanged.
     """
     clamped = _clamped(ctx, indices, type, limits)
-    signed = "UNSIGNED" if type.dtype.is_unsigned else "SIGNED"
     equal = ctx.create("stablehlo.compare", [indices, clamped], [type.with_dtype(bool_)],
                        comparison_direction=ctx.attr("#stablehlo<comparison_direction EQ>"),
-                       compare_type=ctx.attr(f"#stablehlo<comparison_type {signed}>"))
+                       compare_type=ctx.attr("#stablehlo<comparison_type SIGNED>"))
     of_vectors = tensor(type.shape[:-1], bool_)
     if type.shape[-1] == 1:
         return ctx.create("stablehlo.reshape", [equal], [of_vectors])
@@ -71,21 +69,21 @@ def _extremum(direction: str, type: TensorType) -> Callable[..., Any]:
 @rule(ops.gather)
 def _gather(ctx: RuleContext, op: Op, x: Any, indices: Any) -> Any:
     a, operand, of_indices = op.attrs, op.operands[0].type, op.operands[1].type
-    (result,) = op.results
+    (result,), sizes = op.results, a["slice_sizes"]
+    limits = tuple(operand.shape[d] - sizes[d] for d in a["start_index_map"])
+    indices, of_indices = widened(ctx, indices, of_indices, limits)
     windows = (*a["offset_dims"], *word_axes(result.type))
     numbers = _numbers("gather", of_indices.ndim - 1, offset_dims=windows,
                        collapsed_slice_dims=a["collapsed_slice_dims"],
                        operand_batching_dims=a["operand_batching_dims"],
                        start_indices_batching_dims=a["start_indices_batching_dims"],
                        start_index_map=a["start_index_map"])
-    sizes = a["slice_sizes"]
     made = ctx.create("stablehlo.gather", [x, indices], op.results,
                       dimension_numbers=ctx.attr(numbers),
                       slice_sizes=ctx.int_array((*sizes, *operand.dtype.physical)),
                       indices_are_sorted=ctx.bool(a["indices_are_sorted"]))
     if a["mode"] != "fill" or not a["start_index_map"] or not result.type.size:
         return made
-    limits = tuple(operand.shape[d] - sizes[d] for d in a["start_index_map"])
     inside = _inside(ctx, indices, of_indices, limits)
     shape = (*result.type.shape, *operand.dtype.physical)
     kept = tuple(d for d in range(len(shape)) if d not in windows)
@@ -96,27 +94,33 @@ def _gather(ctx: RuleContext, op: Op, x: Any, indices: Any) -> Any:
     return ctx.create("stablehlo.select", [mask, made, outside], op.results)
 
 
+def _limits(op: Op) -> tuple[int, ...]:
+    """The last places of the windows of a scatter."""
+    a, shape, by_window = op.attrs, op.operands[0].type.shape, iter(op.attrs["update_window_dims"])
+    alone = (*a["inserted_window_dims"], *a["operand_batching_dims"])
+    sizes = [1 if d in alone else op.operands[2].type.shape[next(by_window)]
+             for d in range(len(shape))]
+    return tuple([shape[d] - sizes[d] for d in a["scatter_dims_to_operand_dims"]])
+
+
 def _scatter_with(combine: Callable[..., Callable[..., Any]] | None) -> Callable[..., Any]:
     def lower(ctx: RuleContext, op: Op, x: Any, indices: Any, updates: Any) -> Any:
-        a, operand, of_indices = op.attrs, op.operands[0].type, op.operands[1].type
-        of_updates, removed = op.operands[2].type, a["inserted_window_dims"]
-        batching, index_map = a["operand_batching_dims"], a["scatter_dims_to_operand_dims"]
-        clipped = a["mode"] == "clip" and index_map
+        a, operand, of_updates = op.attrs, op.operands[0].type, op.operands[2].type
+        limits = _limits(op)
+        indices, of_indices = widened(ctx, indices, op.operands[1].type, limits)
+        clipped = a["mode"] == "clip" and limits
         key = (op.definition, operand, of_indices, of_updates, *a, *a.values())
         if not clipped and (found := ctx.copied(key, [x, indices, updates])) is not None:
             return found
         if clipped:
-            by_window = iter(a["update_window_dims"])
-            sizes = [1 if d in removed or d in batching else of_updates.shape[next(by_window)]
-                     for d in range(operand.ndim)]
-            limits = tuple(operand.shape[d] - sizes[d] for d in index_map)
             indices = _clamped(ctx, indices, of_indices, limits)
         numbers = _numbers(
             "scatter", of_indices.ndim - 1,
             update_window_dims=(*a["update_window_dims"], *word_axes(of_updates)),
-            inserted_window_dims=removed, input_batching_dims=batching,
+            inserted_window_dims=a["inserted_window_dims"],
+            input_batching_dims=a["operand_batching_dims"],
             scatter_indices_batching_dims=a["scatter_indices_batching_dims"],
-            scatter_dims_to_operand_dims=index_map)
+            scatter_dims_to_operand_dims=a["scatter_dims_to_operand_dims"])
         element = scalar(operand.dtype) if not operand.dtype.is_key else _WORD
         region = (lambda ctx, old, new: new) if combine is None else combine(element)
         return ctx.kept(key, ctx.create(

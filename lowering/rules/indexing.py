@@ -8,10 +8,11 @@ from typing import Any
 from lowering.context import Form, RuleContext, one_op, rule
 from lowering.rules.narrow import converted, widened
 from lowering.rules.padding import cropped, padded
+from lowering.rules.starts import clamped
 from xfront_ir import ops
 from xfront_ir.core import Op, Value
 from xfront_ir.dtypes import DType
-from xfront_ir.types import I32, scalar
+from xfront_ir.types import I32
 
 
 @one_op(ops.slice)
@@ -41,24 +42,24 @@ def _concatenate(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     return converted(ctx, made, wide, result)
 
 
-def _with_words(ctx: RuleContext, starts: Sequence[Any], of: Sequence[Value], dtype: DType
-                ) -> Sequence[Any]:
-    """The starts, followed by zeros for the axes of a key's words."""
-    if not dtype.physical:
-        return starts
-    type = scalar(of[0].type.dtype) if of else I32
-    return [*starts, *(ctx.constant(0, type) for _ in dtype.physical)]
+def _starts(ctx: RuleContext, starts: Sequence[Any], of: Sequence[Value], shape: Sequence[int],
+            sizes: Sequence[int], dtype: DType) -> Sequence[Any]:
+    """The starts of slices of `sizes`, followed by zeros for the axes of a key's words."""
+    made, type = clamped(ctx, starts, of[0].type if of else I32,
+                         [n - size for n, size in zip(shape, sizes, strict=True)])
+    return [*made, *(ctx.constant(0, type) for _ in dtype.physical)]
 
 
 @rule(ops.dynamic_slice)
 def _dynamic_slice(ctx: RuleContext, op: Op, x: Any, *starts: Any) -> Any:
-    dtype = op.results[0].type.dtype
-    whole = _with_words(ctx, starts, op.operands[1:], dtype)
+    dtype, sizes, (of_x, *of_starts) = op.results[0].type.dtype, op.attrs["sizes"], op.operands
+    whole = _starts(ctx, starts, of_starts, of_x.type.shape, sizes, dtype)
     return ctx.create("stablehlo.dynamic_slice", [x, *whole], op.results,
-                      slice_sizes=ctx.int_array((*op.attrs["sizes"], *dtype.physical)))
+                      slice_sizes=ctx.int_array((*sizes, *dtype.physical)))
 
 
 @rule(ops.dynamic_update_slice)
 def _dynamic_update_slice(ctx: RuleContext, op: Op, x: Any, update: Any, *starts: Any) -> Any:
-    whole = _with_words(ctx, starts, op.operands[2:], op.results[0].type.dtype)
+    of_x, of_update, *of_starts = op.operands
+    whole = _starts(ctx, starts, of_starts, of_x.type.shape, of_update.type.shape, of_x.type.dtype)
     return ctx.create("stablehlo.dynamic_update_slice", [x, update, *whole], op.results)
