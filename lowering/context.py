@@ -595,6 +595,13 @@ class RuleContext:
         made = made.operation
         return made if made.name == "stablehlo.constant" else None
 
+    def number(self, value: Any) -> int | None:
+        """The number that `value`, a scalar of integers, is where it is a constant."""
+        constant = self.constant_of(value)
+        if constant is None:
+            return None
+        return int(self.ir.DenseIntElementsAttr(constant.attributes["value"])[0])
+
     def constant_again(self, constant: Any) -> Any:
         """A copy, at the insertion point, of the constant that `constant_of` found."""
         return constant.clone(self.ip).result   # no Python binding reads a complex attribute

@@ -40,9 +40,8 @@ def _clamped(ctx: RuleContext, start: Any, given: TensorType, wanted: TensorType
              ) -> Any:
     if limit == 0:
         return ctx.constant(0, wanted)
-    constant = ctx.constant_of(start)
-    if constant is not None:
-        number = int(ctx.ir.DenseIntElementsAttr(constant.attributes["value"])[0])
+    number = ctx.number(start)
+    if number is not None:
         return ctx.constant(min(max(number, 0), limit), wanted)
     if given.dtype.is_unsigned:
         return _capped(ctx, start, given, wanted, limit)

@@ -179,3 +179,146 @@ def test_negative_padding_is_written_as_slices() -> None:
 
 def test_padding_that_only_takes_away_is_a_slice() -> None:
     assert "stablehlo.pad" not in text(*padded(LINE, ((-1,), (-2,), (0,))))
+
+
+# --- starts and indices -------------------------------------------------------------------
+
+def starting(dtype: str, n: int, *starts: int, constant: bool = False, update: int = 0) -> Part:
+    """A slice of a slice of n numbers, or an update of one; of starts that are given or known."""
+    start = of(dtype)
+
+    def make(b: Builder, x: Any, *given: Any) -> Any:
+        at = [b.literal(s, start.dtype) for s in starts] if constant else given
+        for size, s in zip((n // 2, 4), at, strict=False):
+            x = b.emit(ops.dynamic_slice, x, s, sizes=(size,))
+        if update:
+            x = b.emit(ops.dynamic_update_slice, x, b.full(of("f32", update), -1), at[-1])
+        return x
+
+    return [of("f32", n), *[start] * (0 if constant else len(starts))], make
+
+
+PAIRS = ((3, -2), (5, 100), (25, 25), (-5, 3), (2, 3))
+
+
+def test_starts_of_slices_of_slices_are_clamped_one_by_one() -> None:
+    for pair in PAIRS:
+        parts = [starting("i32", 20, *pair), starting("i32", 20, *pair, update=2),
+                 starting("i32", 20, *pair, constant=True)]
+        numbers = np.arange(20, dtype=np.float32)
+        check(parts, *([numbers, *[np.int32(s) for s in pair]] * 2), numbers)
+
+
+TOO_FAR = (("u8", 200), ("u16", 65535), ("u32", 2 ** 31), ("u64", 2 ** 64 - 1), ("i8", 100),
+           ("i8", -3), ("i64", 2 ** 40), ("u8", 3))
+
+
+def gathered(dtype: str, n: int, at: int, mode: str, op: Any = None) -> Part:
+    """Elements of n numbers at one constant index, or that element changed."""
+    def make(b: Builder, x: Any) -> Any:
+        index = b.literal(np.array([[at]], BY_NAME[dtype].numpy), BY_NAME[dtype], (1, 1))
+        shared: dict[str, Any] = {"operand_batching_dims": (), "mode": mode,
+                                  "indices_are_sorted": False, "unique_indices": False}
+        if op is None:
+            return b.emit(ops.gather, x, index, offset_dims=(), collapsed_slice_dims=(0,),
+                          start_indices_batching_dims=(), start_index_map=(0,), slice_sizes=(1,),
+                          fill_value=None, **shared)
+        return b.emit(op, x, index, b.full(of("f32", 1), 5), update_window_dims=(),
+                      inserted_window_dims=(0,), scatter_indices_batching_dims=(),
+                      scatter_dims_to_operand_dims=(0,), **shared)
+
+    return [of("f32", n)], make
+
+
+def test_constant_indices_of_any_dtype() -> None:
+    check([part for dtype, at in TOO_FAR for n in (20, 300) for part in (
+        starting(dtype, n, at, constant=True), starting(dtype, n, at, constant=True, update=3),
+        *[gathered(dtype, n, at, mode, op) for mode in ("clip", "fill")
+          for op in (None, ops.scatter, ops.scatter_add)])])
+
+
+def test_given_indices_of_any_dtype() -> None:
+    parts = [starting(dtype, 300, at, update=3) for dtype, at in TOO_FAR]
+    numbers = np.arange(300, dtype=np.float32)
+    check(parts, *[x for dtype, at in TOO_FAR for x in (
+        numbers, np.array(at, BY_NAME[dtype].numpy))])
+
+
+def test_starts_are_clamped_where_they_are_not_known() -> None:
+    written = text(*starting("i32", 20, 1))
+    assert written.count("stablehlo.clamp") == 1
+    assert "clamp" not in text(*starting("i32", 20, 1, constant=True))
+    whole = text([of("f32", 4, 5), of("i32")], lambda b, x, i: b.emit(
+        ops.dynamic_slice, x, i, i, sizes=(4, 5)))
+    assert "clamp" not in whole
+    assert "minimum" in (unsigned := text(*starting("u8", 20, 1))) and "convert" in unsigned
+
+
+def test_counters_of_scans_are_not_clamped() -> None:
+    b = Builder("turn")
+    total, row = b.param(of("f32")), b.param(of("f32"))
+    body = b.close([b.emit(ops.add, total, row), row])
+    written = text([of("f32"), of("f32", 9)], lambda b, c, xs: b.emit(
+        ops.scan, c, xs, body=body, length=9, n_consts=0, n_carry=1, reverse=False, unroll=1))
+    assert "dynamic_slice" in written and "dynamic_update_slice" in written
+    assert "clamp" not in written
+
+
+# --- loops --------------------------------------------------------------------------------
+
+def counting(dtype: str, start: int, compare: Any, bound: int, step: int, op: Any = ops.add,
+             test: Any = None) -> Part:
+    """`while compare(i, bound): i = op(i, step)` from `start`, and how often it ran."""
+    t, turns = of(dtype), of("i32")
+
+    def literal(b: Builder, n: int) -> Any:
+        return b.literal(n, t.dtype)
+
+    b = Builder("test")
+    i, _ = b.param(t), b.param(turns)
+    goes = b.emit(compare, i, literal(b, bound))
+    cond = b.close([goes if test is None else test(b, goes)])
+    b = Builder("turn")
+    i, count = b.param(t), b.param(turns)
+    body = b.close([b.emit(op, i, literal(b, step)), b.emit(ops.add, count, b.literal(
+        1, count.type.dtype))])
+    return [], lambda b: b.emit(ops.while_, literal(b, start), literal_zero(b), cond=cond,
+                                body=body, n_cond_consts=0, n_body_consts=0, budget=None)
+
+
+def literal_zero(b: Builder) -> Any:
+    return b.literal(0, of("i32").dtype)
+
+
+def also(b: Builder, goes: Any) -> Any:
+    return b.emit(ops.and_, goes, b.literal(True, goes.type.dtype))
+
+
+COUNTED = [
+    *[counting("i32", start, compare, bound, step)
+      for start, bound, step in ((0, 1, 2), (0, 1, 5), (-3, 0, 2), (-3, 1, 3), (1, -2, 5),
+                                 (2, 0, 3), (0, 6, 3), (2, 1, 1), (0, 3, 1))
+      for compare in (ops.lt, ops.le)],
+    *[counting("i32", start, compare, bound, 2, ops.sub)
+      for start, bound in ((1, 0), (0, 1), (5, 1)) for compare in (ops.gt, ops.ge)],
+    *[counting(dtype, 0, ops.lt, 1, 2) for dtype in ("u8", "i16", "u32", "i64")],
+    counting("u8", 250, ops.lt, 255, 3), counting("i8", 120, ops.lt, 127, 5),
+    counting("u8", 200, ops.ge, 100, 3), counting("u32", 0, ops.lt, 4000000000, 3000000000),
+    counting("u8", 3, ops.lt, 250, 1, ops.sub), counting("i16", 0, ops.lt, 30000, 20000),
+    counting("u8", 5, ops.ne, 3, 1), counting("u8", 3, ops.eq, 3, 1),
+    counting("i32", 0, ops.lt, 1, 2, test=also)]
+
+
+def test_loops_run_as_often_as_their_tests_say() -> None:
+    check(COUNTED)
+
+
+def test_tests_of_counters_are_two_comparisons() -> None:
+    written = text(*counting("i32", 0, ops.lt, 5, 2))
+    assert "LE," in written and "NE," in written and "stablehlo.and" in written
+
+
+def test_the_test_of_a_counter_that_goes_by_one_stays() -> None:
+    written = text(*counting("i32", 0, ops.lt, 5, 1))
+    assert written.count("stablehlo.compare") == 1 and "LT," in written
+    assert "stablehlo.and" in text(*counting("i32", 7, ops.lt, 5, 1))
