@@ -539,6 +539,15 @@ class RuleContext:
         return True
 
     @property
+    def shared_mesh(self) -> MeshAxes | None:
+        """The mesh of a program on several devices, as far as its shardings name one."""
+        if self.num_partitions == 1:
+            return None
+        partition = self.module.partition
+        named = [s.mesh for s in (*partition.params, *partition.results) if s is not None]
+        return named[0] if named else partition.mesh
+
+    @property
     def num_partitions(self) -> int:
         """The number of devices over which the values of the program are divided."""
         return 1 if self.module is None else self.module.partition.num_partitions

@@ -10,6 +10,7 @@ from lowering.rules.padding import cropped
 from xfront_ir import ops
 from xfront_ir.core import Op
 from xfront_ir.errors import IRTypeError
+from xfront_ir.sharding import Sharding, Spec
 
 from .dot import precision_config
 
@@ -31,6 +32,7 @@ def _conv(ctx: RuleContext, op: Op, lhs: Any, rhs: Any) -> Any:
                f"x{_layout(a['rhs_spec'], 'o', 'i')}->{_layout(a['out_spec'], 'b', 'f')}>")
     attrs = {} if precision is None else {"precision_config": precision_config(ctx, precision)}
     lhs, padding = _cropped(ctx, lhs, op)
+    rhs = _whole_kernel(ctx, rhs, op)
     return ctx.create("stablehlo.convolution", [lhs, rhs], op.results,
                       window_strides=ctx.int_array(a["strides"]),
                       padding=ctx.padding(padding),
@@ -50,3 +52,18 @@ def _cropped(ctx: RuleContext, lhs: Any, op: Op) -> tuple[Any, Sequence[tuple[in
         around[d], steps[d] = pair, by
     lhs, _, padding = cropped(ctx, lhs, type, around, steps)
     return lhs, [padding[d] for d in spatial]
+
+
+def _whole_kernel(ctx: RuleContext, rhs: Any, op: Op) -> Any:
+    """The kernel, undivided along its spatial axes in programs over several axes of a mesh: where
+    both operands are divided there, XLA adds up products over all devices, also over those that
+    hold the same ones."""
+    mesh, type = ctx.shared_mesh, op.operands[1].type
+    spatial = op.attrs["rhs_spec"][2:]
+    if mesh is None or sum([n > 1 for n in mesh.sizes]) < 2 or not spatial or not ctx.is_shared:
+        return rhs
+    held = type.sharding.spec.dims if type.sharding is not None else ((),) * type.ndim
+    spec = Spec([() if d in spatial else axes for d, axes in enumerate(held)],
+                [d for d in range(type.ndim) if d not in spatial])
+    return ctx.create("sdy.sharding_constraint", [rhs], [type],
+                      sharding=ctx.sharding(Sharding(mesh, spec), type))

@@ -15,6 +15,7 @@ from tests.xfront.sharding import (
     manual_sum_checks,
     memory_checks,
     moving_checks,
+    partitioner_checks,
     placing_checks,
     shard_map_checks,
     sum_checks,
@@ -22,8 +23,9 @@ from tests.xfront.sharding import (
     told_checks,
 )
 
-MODULES = (checks, explicit_checks, manual_sum_checks, memory_checks, moving_checks, placing_checks,
-           shard_map_checks, sum_checks, sum_program_checks, told_checks)
+MODULES = (checks, explicit_checks, manual_sum_checks, memory_checks, moving_checks,
+           partitioner_checks, placing_checks, shard_map_checks, sum_checks, sum_program_checks,
+           told_checks)
 
 
 @functools.cache

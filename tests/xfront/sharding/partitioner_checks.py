@@ -1,0 +1,86 @@
+"""Checks of programs over divided arrays that XLA's partitioner gets wrong as they stand, run with
+eight CPU devices: they give what one device does.
+
+`python -m tests.xfront.sharding.partitioner_checks` runs them all and prints a row of JSON for
+each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import xfront
+import xfront.numpy as jnp
+from tests.device_checks import checks_in, report
+from xfront import lax
+from xfront.sharding import Mesh, NamedSharding
+from xfront.sharding import PartitionSpec as P
+
+DEVICES = 8
+SQUARE = (2, 2)
+
+
+def over(shape: tuple[int, ...], spec: P) -> NamedSharding:
+    devices = np.array(xfront.devices()[:int(np.prod(shape))]).reshape(shape)
+    return NamedSharding(Mesh(devices, ("x", "y")[:len(shape)]), spec)
+
+
+def expect_alone(f: Callable[..., Any], x: np.ndarray, sharding: NamedSharding) -> None:
+    """`f` of x as `sharding` divides it is `f` of x on one device."""
+    made = xfront.jit(f)(xfront.device_put(x, sharding))
+    for part, wanted in zip(xfront.tree.leaves(made), xfront.tree.leaves(xfront.jit(f)(x)),
+                            strict=True):
+        np.testing.assert_allclose(part, wanted, rtol=1e-5, atol=1e-4)
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(-4, 5, shape).astype(np.float32)
+
+
+def check_convolutions_over_one_of_two_axes() -> None:
+    """With a kernel of the program's own, and gradients by kernels, whose operands are both
+    divided."""
+    kernel = numbers(2, 2, 3, 3)
+
+    def conv(x: Any, w: Any, by: int) -> Any:
+        return lax.conv_general_dilated(x, w, (by, by), ((1, 1), (1, 1)))
+
+    def all_of(x: Any) -> Any:
+        return [part for by in (1, 2) for part in (
+            conv(x, kernel, by),
+            xfront.grad(lambda x: (conv(x, kernel, by) ** 2).sum())(x),
+            xfront.grad(lambda w: (conv(x, w, by) ** 2).sum())(jnp.asarray(kernel)))]
+
+    x = numbers(2, 2, 4, 4)
+    for spec in (P(None, None, "x", None), P(None, None, None, "y"), P("y", None, "x", None)):
+        expect_alone(all_of, x, over(SQUARE, spec))
+
+
+def check_starts_beyond_the_end_of_a_divided_axis() -> None:
+    def sliced(x: Any) -> Any:
+        far = x.shape[0] * 3 + jnp.int32(x[0] * 0)
+        inner = lax.dynamic_slice(x, (far - 2 * far,), (4,))
+        return (lax.dynamic_slice(inner, (far,), (2,)), lax.dynamic_slice(x, (far,), (3,)),
+                lax.dynamic_update_slice(x, inner[:2], (far,)),
+                lax.dynamic_slice(jnp.roll(x, 1), (far,), (2,)))
+
+    expect_alone(sliced, numbers(8), over((2,), P("x")))
+
+
+def check_concatenations_of_cropped_arrays_of_one_element_a_device() -> None:
+    def joined(x: Any) -> Any:
+        zero = jnp.zeros((), x.dtype)
+        one, two = lax.pad(x, zero, [(-1, 1, 0)]), lax.pad(x, zero, [(2, -1, 0)])
+        return jnp.concatenate([one, two]), jnp.concatenate([two, one, x])
+
+    expect_alone(joined, numbers(4), over((4,), P("x")))
+
+
+CHECKS = checks_in(globals())
+
+
+if __name__ == "__main__":
+    report(CHECKS, DEVICES)
