@@ -30,11 +30,13 @@ _SAME_TYPE = frozenset((convert, ops.bitcast, ops.reshape, ops.broadcast_in_dim,
 
 def renamed(op: Op) -> Value | None:
     """The operand that is the result of an op, where the op is lowered to nothing; else None."""
-    definition, first = op.definition, op.operands[0] if op.operands else None
+    definition, first, a = op.definition, op.operands[0] if op.operands else None, op.attrs
     if definition in _RENAMES:
         return first
     if definition in _REDUCTIONS:
         return None if op.attrs["axes"] else first
+    if definition is ops.pad:
+        return None if any([*a["low"], *a["high"], *a["interior"]]) else first
     if definition is ops.select_n:
         return op.operands[1] if len(op.operands) == 2 else None
     if definition not in _SAME_TYPE or op.operands[0].type is not op.results[0].type:
@@ -50,6 +52,10 @@ def emitted(op: Op) -> tuple[int, tuple[Value, ...]]:
         return 0, ()
     if definition.has_bodies:
         return _of_bodies(op)
+    if definition is ops.pad:
+        return _of_pad(op)
+    if definition in _PLACED:                # starts are computed once, not for each element
+        return 1, op.operands[:_PLACED[definition]]
     if definition in _MANY or (definition in _MANY_IF_COMPLEX
                                and op.operands[0].type.dtype.is_complex):
         return MANY, ()
@@ -117,6 +123,13 @@ def _of_square(op: Op) -> Count:
     return 1, 1 if op.results[0].type.dtype.is_complex else 2
 
 
+def _of_pad(op: Op) -> tuple[int, tuple[Value, ...]]:
+    """A slice where amounts are negative, and padding with a number where some are not."""
+    amounts = (*op.attrs["low"], *op.attrs["high"])
+    cuts, pads = min(amounts, default=0) < 0, max((*amounts, *op.attrs["interior"]), default=0) > 0
+    return int(cuts) + int(pads), op.operands if pads else op.operands[:1]
+
+
 def _of_gather(op: Op) -> Count:
     return (MANY, 0) if op.attrs["mode"] == "fill" else (0, 0)
 
@@ -128,6 +141,8 @@ def _of_scatter(op: Op) -> Count:
 _REDUCTIONS = frozenset((ops.reduce_sum, ops.reduce_prod, ops.reduce_max, ops.reduce_min,
                          ops.reduce_and, ops.reduce_or, ops.reduce_xor))
 _WITH_COMBINER = frozenset((ops.reduce, ops.reduce_window))
+_PLACED = {ops.dynamic_slice: 1, ops.dynamic_update_slice: 2}
+"""Ops with starts, and how many operands stand before these."""
 _MANY = frozenset((
     ops.threefry2x32, ops.bessel_i0e, ops.betainc, ops.igamma, ops.igammac, ops.igamma_grad_a,
     ops.random_gamma_grad, ops.gelu, ops.cholesky, ops.cosh, ops.sinh))

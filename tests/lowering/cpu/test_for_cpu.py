@@ -224,13 +224,18 @@ IN_MEMORY = frozenset(("func.call", "stablehlo.convolution", "stablehlo.custom_c
 COUNTED = ("bits", "compare", "convert", "elementwise", "indexing", "shape", "special", "strong")
 
 
+PLACED = {"stablehlo.dynamic_slice": 1, "stablehlo.dynamic_update_slice": 2}
+"""Operations with starts, which are computed once, behind so many operands."""
+
+
 def counted(value: Any) -> int:
-    """How many operations of StableHLO compute a value, up to 8."""
+    """How many operations of StableHLO compute an element of a value, up to 8."""
     made = value.owner
     if isinstance(made, mlir_context().ir.Block) or made.operation.name in IN_MEMORY:
         return 0
     total = 1
-    for operand in made.operation.operands:
+    operands = list(made.operation.operands)
+    for operand in operands[:PLACED.get(made.operation.name, len(operands))]:
         total += counted(operand) if total < 8 else 0
     return min(total, 8)
 
