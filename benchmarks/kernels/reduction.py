@@ -57,6 +57,17 @@ running("cummin", lambda lax, x: lax.cummin(x))
 running("cumlogsumexp", lambda lax, x: lax.cumlogsumexp(x))
 
 
+@kernel("sum of products, 7 axes", 4, 16, 64)
+def sum_of_products(jax: Any, jnp: Any, n: int) -> Program:
+    x, y = (normal(jnp, 3, 1, 2, 2, n, n, 8, seed=seed) for seed in (0, 1))
+    return lambda x, y: jnp.sum(x * y, axis=3), (x, y)
+
+
+@kernel("sum of a broadcast", *SQUARES)
+def sum_of_broadcast(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x: jnp.sum(jnp.broadcast_to(x, (4, n, n)) * 2), (normal(jnp, n, 1),)
+
+
 @kernel("max of rows, float32", *SQUARES)
 def max_of_rows(jax: Any, jnp: Any, n: int) -> Program:
     return lambda x: jnp.max(x, axis=1), (normal(jnp, n, n),)

@@ -6,7 +6,17 @@ import functools
 import math
 
 from lowering import compat
-from lowering.forms.conditions import Condition, axis, condition, number, of, over_axes, real, size
+from lowering.forms.conditions import (
+    Condition,
+    axis,
+    condition,
+    floats,
+    number,
+    of,
+    over_axes,
+    real,
+    size,
+)
 from lowering.forms.places import Place
 from lowering.forms.registry import form, in_programs, near_memory
 from xfront_ir import dtypes, ops
@@ -15,9 +25,10 @@ from xfront_ir.core import Op, Value
 from xfront_ir.opdef import OpDef
 from xfront_ir.ops.convert import convert
 from xfront_ir.ops.formulas import Term, where
+from xfront_ir.traits import ELEMENTWISE
 from xfront_ir.types import TensorType
 
-from . import running  # noqa: F401  (forms of the same family)
+from . import repeated, running  # noqa: F401  (forms of the same family)
 from .pieces import at, cut
 from .sort import float_order
 
@@ -146,6 +157,44 @@ def reduce_or(b: Builder, op: Op, x: Value) -> Value:
 def reduce_and(b: Builder, op: Op, x: Value) -> Value:
     """The negation of `reduce_or` of the negated elements."""
     return b.emit(ops.not_, reduce_or(b, op, b.emit(ops.not_, x)))
+
+
+def of_many_axes(place: Place, op: Op) -> bool:
+    """Arrays of 7 axes or more among those that are computed in the kernel of the op."""
+    seen: set[Value] = set()
+    left = [(place, op.operands[0])]
+    while left and len(seen) < _MOST_OPS:
+        at, value = left.pop()
+        found = at.made_by(value)
+        if value.type.ndim >= 7 or (not isinstance(found, int) and found[1] is not op
+                                    and found[1].results[0].type.ndim >= 7):
+            return True
+        if not isinstance(found, int) and not seen.issuperset(found[1].results):
+            at, made = found
+            seen.update(made.results)
+            if made.definition in (ops.reshape, ops.broadcast_in_dim) or (
+                    ELEMENTWISE in made.definition.traits):
+                left.extend([(at, v) for v in made.operands])
+    return False
+
+
+_MOST_OPS = 100
+"""The most operations that are looked at."""
+
+
+# Arrays of 7 axes or more: XLA's library ends the process where the terms are products of which one
+# factor is repeated, or an axis has one element. Other passes would move the reshape; the barrier
+# is gone when operations are merged.
+@form(ops.reduce_sum, when=floats & over_axes, only=of_many_axes, before=(0, 11), needed=True,
+      row="kernels.reduction: sum of products, 7 axes")
+def sum_over_merged_axes(b: Builder, op: Op, x: Value) -> Value:
+    """The sum over fewer axes: no two reduced ones follow each other, and no two others."""
+    merged, axes = _merged(b, x, op.attrs["axes"])
+    kept = tuple(n for d, n in enumerate(x.type.shape) if d not in op.attrs["axes"])
+    if axes:
+        (held,) = b.emit(ops.optimization_barrier, merged)
+        merged = b.emit(ops.reduce_sum, held, axes=axes)
+    return b.emit(ops.reshape, merged, shape=kept)
 
 
 def _is_short(longest: int, least: int) -> Condition:
