@@ -138,7 +138,10 @@ def _is_of_library(x: Any) -> bool:
     """Whether a library defines this object: one of its modules, or what a module has by name."""
     if isinstance(x, ModuleType):
         return x.__name__.partition(".")[0] in _LIBRARIES and x.__name__ != "numpy.random"
-    module, name = getattr(x, "__module__", None), getattr(x, "__name__", None)
+    try:
+        module, name = getattr(x, "__module__", None), getattr(x, "__name__", None)
+    except Exception:                            # a user's __getattr__ may raise anything
+        return False
     if type(module) is not str or module.partition(".")[0] not in _LIBRARIES:
         return False
     return type(name) is str and loaded_names(sys.modules.get(module, builtins)).get(name) is x

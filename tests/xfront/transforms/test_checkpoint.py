@@ -16,6 +16,7 @@ from xfront.ad_checkpoint import (
     print_saved_residuals,
     saved_residuals,
 )
+from xfront.transforms.flat import Arguments
 
 policies = xfront.checkpoint_policies
 X, W = jnp.ones((2, 3)), jnp.full((3, 3), 0.1)
@@ -176,6 +177,26 @@ def test_prevent_cse_is_a_tree_of_bools_too():
         text((True,))
     with pytest.raises(TypeError, match="prevent_cse"):
         text(("x", True))
+
+
+def test_static_values_are_part_of_the_trace_and_the_same_ones_trace_once(monkeypatch):
+    traces = []
+    f = xfront.checkpoint(lambda x, k: jnp.sin(x) * k, static_argnums=1)
+    trace = Arguments.trace
+    monkeypatch.setattr(Arguments, "trace", lambda self, *args, **given: (
+        traces.append(given["kind"]), trace(self, *args, **given))[1])
+    for k in (2, 2, 3, 2):
+        assert xfront.grad(f)(0.0, k) == k
+    assert traces.count("checkpoint") == 2
+
+
+def test_a_captured_object_may_refuse_questions():
+    class Closed:
+        def __getattr__(self, name):
+            raise RuntimeError(name)
+
+    closed = Closed()
+    assert xfront.grad(xfront.checkpoint(lambda x: (closed, jnp.sin(x))[1]))(0.0) == 1
 
 
 def test_static_positions_that_are_not_given_are_refused():
