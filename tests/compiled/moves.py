@@ -111,7 +111,8 @@ def broadcast_to(w: Writer, v: Value, limit: int) -> Value:
 
 
 def _factor(w: Writer, left: int) -> int:
-    return w.choice([d for d in (1, 2, 3, 4, 5, 8, 17, 64, 512, 2048) if d <= max(left, 1)])
+    fitting = [d for d in (1, 2, 3, 4, 5, 8, 17, 64, 512, 2048) if d <= max(left, 1)]
+    return w.choice(fitting[-3:] if left > 100_000 else fitting)
 
 
 def broadcast(w: Writer) -> None:
@@ -163,12 +164,13 @@ def concatenate_pads(w: Writer) -> None:
 # --- starts that may be out of range --------------------------------------------------------
 
 def index_dtype(w: Writer) -> str:
-    return w.choice(w.dtypes(("i32", "i32", "i64", "u8", "i8", "i16", "u16", "u32", "u64")))
+    return w.choice(w.dtypes(("i32", "i32", "i32", "i64", "u8", "u8", "i8", "i16", "u16", "u32",
+                              "u64")))
 
 
 def index_input(w: Writer, dtype: str, shape: Shape, n: int, inside: bool = False) -> Value:
     """Integers about 0 to n, mostly some out of range where the dtype has such numbers."""
-    kind = f"index {n} {'in' if inside else w.choice(('in', 'out', 'out', 'far'))}"
+    kind = f"index {n} {'in' if inside else w.choice(('in', 'out', 'out', 'far', 'far'))}"
     return w.input(dtype, shape, kind, constant=w.chance(3))
 
 
@@ -247,7 +249,7 @@ def take_along(w: Writer) -> None:
 def _gathered(w: Writer, v: Value) -> tuple[Value, str, Shape, Shape, bool]:
     """Indices, dimension numbers, slice sizes and the shape of a gather of any kind."""
     mapped = tuple(w.draw.sample(range(v.ndim), w.number(1, min(3, v.ndim))))
-    batch: Shape = w.choice(((), (2,), (3,), (2, 3), (9,)))
+    batch: Shape = w.choice(((), (), (1,), (2,), (3,), (2, 3), (9,)))
     sizes = tuple(w.choice((1, 1, n, max(1, n // 2))) if d in mapped else w.choice((n, 1))
                   for d, n in enumerate(v.shape))
     collapsed = tuple(d for d, s in enumerate(sizes) if s == 1 and w.chance(2))

@@ -265,6 +265,8 @@ class Writer:
         if size is None:
             return self.shape(self.choice(LARGE) if self.chance(12) else self.choice(SIZES))
         rank = self.choice((1, 1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8))
+        if rank > 5 and size > 1000 and self.chance(2):
+            return self.deep(rank)
         dims: list[int] = []
         for _ in range(rank - 1):
             d = self.choice(FACTORS)
@@ -272,6 +274,11 @@ class Writer:
         rest: int = max(1, size // math.prod(dims))
         dims.insert(self.number(0, len(dims)), rest)
         return tuple(dims)
+
+    def deep(self, rank: int) -> Shape:
+        """A shape of many axes of which most are short, of up to 20,000 elements."""
+        dims = [self.choice((1, 2, 2, 3, 8, 8)) for _ in range(rank)]
+        return tuple(dims) if math.prod(dims) <= 20_000 else self.deep(rank)
 
     def need(self, holds: bool) -> None:
         """Give the operation up unless it `holds`."""

@@ -109,7 +109,7 @@ class Worker:
         assert process.stderr is not None
         for line in process.stderr:
             self.tail.append(line)
-            del self.tail[:-30]
+            del self.tail[:-60]
 
     def _line(self, process: subprocess.Popen[str]) -> str:
         assert process.stdout is not None
@@ -136,7 +136,8 @@ class Worker:
             if stream is not None:
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
-        return f"exit {code}; {''.join(self.tail)[-1500:]}"
+        checks = [line for line in self.tail if "Check failed" in line]
+        return f"exit {code}; {''.join([*checks, *self.tail[-8:]])}"
 
 
 @dataclass

@@ -99,7 +99,8 @@ def arg(w: Writer) -> None:
 def sum_of_broadcast(w: Writer) -> None:
     """A sum or an extreme of what was broadcast, to millions of elements sometimes."""
     v = w.pick(lambda v: v.computes and v.size <= 4096 and v.dtype not in COMPLEX)
-    wide = moves.broadcast_to(w, v, w.choice((5_000, 70_000, MOST if v.dtype in FLOATS else 5_000)))
+    large = MOST if v.dtype in ("f32", "f64") else 5_000
+    wide = moves.broadcast_to(w, v, w.choice((5_000, 70_000, large, large)))
     before, w.left = w.left, MOST
     try:
         reduced(w, wide, w.choice(("sum", "sum", "sum", "max", "min")))
@@ -248,6 +249,12 @@ def reduce_window(w: Writer) -> None:
            special=v.special or name in ("max", "min"), moved=False)
 
 
+def window_of_pad(w: Writer) -> None:
+    """Windows over what was padded, negatively mostly."""
+    moves.pad(w)
+    reduce_window(w)
+
+
 def conv(w: Writer) -> None:
     """A convolution with any windows, groups and layouts."""
     rank = w.choice((1, 2, 2, 3))
@@ -277,7 +284,7 @@ def conv(w: Writer) -> None:
     fitting = [v for v in w.seen if v.dtype == dtype and v.shape == like.shape and v.computes
                and not v.special]
     x = w.choice(fitting) if fitting else w.input(dtype, like.shape, kind)
-    if w.chance(4):
+    if w.chance(3):
         x = _cropped(w, x)
         w.need(x.computes and not x.special)
         k = w.input(dtype, tuple(rhs_dims[c] for c in orders[1]), kind)
