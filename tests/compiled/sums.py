@@ -98,6 +98,9 @@ def arg(w: Writer) -> None:
 
 def sum_of_broadcast(w: Writer) -> None:
     """A sum or an extreme of what was broadcast, to millions of elements sometimes."""
+    if w.chance(3):
+        shape = w.choice(((512, 1), (2048,), (17, 1), (64, 1, 4), (1, 512)))
+        w.seen.append(w.input(w.seen[-1].dtype, shape, constant=False))
     v = w.pick(lambda v: v.computes and v.size <= 4096 and v.dtype not in COMPLEX)
     large = MOST if v.dtype in ("f32", "f64") else 5_000
     wide = moves.broadcast_to(w, v, w.choice((5_000, 70_000, large, large)))
@@ -110,6 +113,8 @@ def sum_of_broadcast(w: Writer) -> None:
 
 def sum_of_product(w: Writer) -> None:
     """A sum over some axes of a product, whose factors may be broadcast along an axis."""
+    if w.chance(3):
+        w.seen.append(w.input(w.seen[-1].dtype, w.deep(w.number(6, 8)), constant=False))
     a = w.pick(lambda v: v.computes and 0 < v.ndim and v.size > 0 and v.dtype not in COMPLEX)
     shape = tuple(1 if w.chance(4) else n for n in a.shape)
     b = w.other(Value("", a.dtype, shape), lambda v: v.computes)
