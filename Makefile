@@ -4,6 +4,7 @@
 #   make test     the whole suite
 #   make plain    the tests of numpy, lax, nn and random, and the examples, without forms for the CPU
 #   make check    ruff, pyright and the quick tests, of each two cases: what to run before a commit
+#   make sample   one case of each quick test of what stands on jaxlib, and programs compiled and compared
 #   make generated  more random programs than in `make test`, others every day (PROGRAMS=2000), and
 #                 each call of a function everywhere, with templates and without
 #   make sharded  a thousand random programs of parts on eight virtual devices, others every day
@@ -18,7 +19,8 @@
 #   make accelerators  the op table and the examples compiled for a TPU v5e and an H100, neither needed
 #   make lines    how many lines of code the engine has
 #
-# PYTHON selects the interpreter, VENV where its environment goes, WORKERS the test processes.
+# PYTHON selects the interpreter, VENV where its environment goes, WORKERS the test processes; JAXLIB
+# a release other than the newest, for an environment of its own: JAXLIB='jaxlib==0.11.*' VENV=.venv-0.11.
 
 PYTHON  ?= python3
 VENV    ?= .venv
@@ -26,6 +28,7 @@ WORKERS ?= 2
 AGAINST ?=
 TESTS   ?= tests
 PROGRAMS ?= 2000
+JAXLIB  ?=
 
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 BIN     := $(VENV)/bin
@@ -36,7 +39,7 @@ DOCS    := $(VENV)/.docs-$(VERSION)
 ECOSYSTEM := .venv-ecosystem-$(VERSION)
 LIBRARIES := $(ECOSYSTEM)/.libraries
 
-.PHONY: demo test plain generated sharded compiled numeric check lint bench docs lines clean accelerators \
+.PHONY: demo test plain sample generated sharded compiled numeric check lint bench docs lines clean accelerators \
   ecosystem ecosystem-sample
 .DELETE_ON_ERROR:
 
@@ -68,6 +71,12 @@ numeric: $(DEV)
 plain: $(DEV)
 	XFRONT_CPU_FORMS=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" -q \
 	  tests/test_examples.py tests/xfront/numpy tests/xfront/lax tests/xfront/nn tests/xfront/random
+
+# What stands on jaxlib: lowering, compiled values, the tables of programs, devices.
+sample: $(DEV)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --cases 1 -q tests/lowering \
+	  tests/xfront_ir/test_op_table.py tests/xfront/arrays tests/xfront/tracing tests/xfront/lax
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/compiled
 
 check: lint
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --cases 2 -q $(TESTS)
@@ -111,12 +120,12 @@ $(RUN): pyproject.toml
 	  { echo "xfront needs Python 3.11 or newer; give one with make PYTHON=..."; exit 1; }
 	@test -e $(RUN) || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing xfront and jaxlib into $(VENV); this takes half a minute, once."
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable . $(JAXLIB:%='%')
 	@touch $(RUN)
 
 $(DEV): $(RUN)
 	@echo "Installing what the tests need into $(VENV); this takes some minutes, once."
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --editable '.[test]' $(JAXLIB:%='%')
 	@touch $(DEV)
 
 $(DOCS): $(RUN)

@@ -3,6 +3,7 @@
     python -m tests.compiled                         2,000 programs, others every day
     python -m tests.compiled --programs 500 --seed 7
     python -m tests.compiled --minutes 60 --workers 1
+    python -m tests.compiled --where devices         those alone that run on several devices
     python -m tests.compiled --seed 17 --show        one program as text, without running it
 
 Each finding is printed with its seed and a program to paste; in the end the kinds and their counts.
@@ -17,7 +18,7 @@ import math
 import sys
 import time
 
-from .environments import environment
+from .environments import Environment, environment
 from .search import Finding, Search, blocks
 from .worker import program_of
 
@@ -30,6 +31,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--seed", type=int, help="the first seed")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--where", type=str.upper, choices=[e.name for e in Environment])
     parser.add_argument("--show", action="store_true")
     given = parser.parse_args()
     seed = int(time.time() // 86400) * 1_000_000 if given.seed is None else given.seed
@@ -40,7 +42,8 @@ def main() -> int:
     if count is None and math.isinf(given.minutes):
         count = 2000
     print(f"jaxlib {importlib.metadata.version('jaxlib')}, from seed {seed}", flush=True)
-    search = Search(blocks(seed, count), given.workers, time.monotonic() + 60 * given.minutes, _say)
+    chosen = blocks(seed, count, Environment[given.where] if given.where else None)
+    search = Search(chosen, given.workers, time.monotonic() + 60 * given.minutes, _say)
     search.run()
     print(f"\n{search.programs} programs from seed {seed}, "
           f"{sum(map(len, search.known.values()))} findings of {len(search.known)} kinds")

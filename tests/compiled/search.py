@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .environments import BLOCK, environment, variables
+from .environments import BLOCK, Environment, environment, variables
 from .worker import program_of
 
 SAID = 3
 """Findings of one family that are printed."""
 
-PATIENCE = 120
+PATIENCE = 600
 """Seconds for one program, after which it hangs."""
 
 
@@ -109,7 +109,7 @@ class Worker:
         assert process.stderr is not None
         for line in process.stderr:
             self.tail.append(line)
-            del self.tail[:-60]
+            del self.tail[:-200]
 
     def _line(self, process: subprocess.Popen[str]) -> str:
         assert process.stdout is not None
@@ -210,10 +210,15 @@ def smallest(worker: Worker, finding: Finding) -> Finding:
     return finding
 
 
-def blocks(first: int, count: int | None = None) -> Iterator[range]:
-    """The seeds from `first`, in blocks that share a process, `count` of them or without end."""
-    end = None if count is None else first + count
-    while end is None or first < end:
+def blocks(first: int, count: int | None = None, where: Environment | None = None
+           ) -> Iterator[range]:
+    """Seeds from `first`, in blocks that share a process, `count` of them or without end; with
+    `where` those of one kind of process alone."""
+    left = count
+    while left is None or left > 0:
         stop = (first // BLOCK + 1) * BLOCK
-        yield range(first, stop if end is None else min(stop, end))
+        if where is None or environment(first) is where:
+            block = range(first, stop if left is None else min(stop, first + left))
+            yield block
+            left = None if left is None else left - len(block)
         first = stop
