@@ -75,7 +75,7 @@ plain: $(DEV)
 # What stands on jaxlib: lowering, compiled values, the tables of programs, devices.
 sample: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --cases 1 -q tests/lowering \
-	  tests/xfront_ir/test_op_table.py tests/xfront/arrays tests/xfront/tracing tests/xfront/lax
+	  tests/xfront_ir/test_op_table.py tests/xfront/test_array.py tests/xfront/tracing tests/xfront/lax
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/compiled
 
 check: lint

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import _thread  # threading.Thread.start waits, and a signal may interrupt that
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from operator import attrgetter
 from types import CodeType
@@ -502,6 +502,22 @@ class RuleContext:
             return made
         spec = Spec(held.spec.dims if held is not None else ((),) * type_.ndim)
         return self.constrained(made, Sharding(wanted.mesh, spec), type_)
+
+    def undivided(self, made: Any, type_: TensorType, axes: Collection[int]) -> Any:
+        """`made`, whole along these axes on each device; the compiler divides the others as it
+        likes. What XLA's partitioner cannot divide is written with it."""
+        if not self.is_shared or self.module is None:
+            return made
+        held, mesh = type_.sharding, self.module.partition.mesh
+        if held is not None and held.mesh.names:
+            mesh = held.mesh
+        if mesh is None:
+            return made
+        dims = held.spec.dims if held is not None and mesh is held.mesh else ((),) * type_.ndim
+        spec = Spec(tuple([() if d in axes else names for d, names in enumerate(dims)]),
+                    [d for d in range(type_.ndim) if d not in axes])
+        return self.create("sdy.sharding_constraint", [made], [type_],
+                           sharding=self.sharding(Sharding(mesh, spec), type_))
 
     def total(self, made: Any, type_: TensorType) -> Any:
         """`made`, summed where its type says that devices hold terms of it."""

@@ -7,7 +7,6 @@ from typing import Any
 from lowering.context import RuleContext, rule
 from xfront_ir import ops
 from xfront_ir.core import Op
-from xfront_ir.sharding import Sharding, Spec
 from xfront_ir.types import TensorType
 
 
@@ -17,12 +16,12 @@ def _fft(ctx: RuleContext, op: Op, x: Any) -> Any:
     if result.size == 0:
         return ctx.constant(0, result)
     n, devices = lengths[-1], ctx.num_partitions
-    if devices > 1 and op.attrs["kind"] == "fft" and source.ndim > 2 and ctx.is_shared and (
+    if devices > 1 and op.attrs["kind"] == "fft" and source.ndim > 2 and (
             n % devices == 0 and n % devices ** 2):
         # XLA transforms along a dimension that is divided by all devices, but ends the process
         # where their parts are not divided by all once more.
-        made = _transformed(ctx, op, _whole_along(ctx, x, source, len(lengths)))
-        return _whole_along(ctx, made, result, len(lengths))
+        along = range(source.ndim - len(lengths), source.ndim)
+        return ctx.undivided(_transformed(ctx, op, ctx.undivided(x, source, along)), result, along)
     return _transformed(ctx, op, x)
 
 
@@ -41,13 +40,3 @@ def _by_rows(ctx: RuleContext, x: Any, type_: TensorType) -> Any:
     rows = ctx.attr(f"[dense<{[*range(type_.ndim)][::-1]}> : tensor<{type_.ndim}xindex>]")
     return ctx.create("stablehlo.custom_call", [x], [type_], operand_layouts=rows,
                       call_target_name=ctx.string("LayoutConstraint"), result_layouts=rows)
-
-
-def _whole_along(ctx: RuleContext, x: Any, type_: TensorType, n: int) -> Any:
-    """`x`, whole along its last `n` dimensions; the compiler divides the others as it likes."""
-    mesh = None if ctx.module is None else ctx.module.partition.mesh
-    if mesh is None:
-        return x
-    spec = Spec(((),) * type_.ndim, range(type_.ndim - n))
-    return ctx.create("sdy.sharding_constraint", [x], [type_],
-                      sharding=ctx.sharding(Sharding(mesh, spec), type_))

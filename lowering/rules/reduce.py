@@ -75,12 +75,18 @@ def _region(combine: Combine, element: TensorType) -> Any:
 
 # --- reductions ---------------------------------------------------------------------------
 
+_BITWISE = (ops.reduce_and, ops.reduce_or)
+"""The devices of a CPU exchange no bits of integers, and no `xor`."""
+
+
 def _register_reduction(definition: OpDef, combine: Combine, identity: Any) -> None:
     @rule(definition)
     def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
         of, axes = op.operands[0].type, op.attrs["axes"]
         if not axes:
             return x
+        if definition in _BITWISE and of.dtype is not dtypes.bool_ or definition is ops.reduce_xor:
+            x = ctx.undivided(x, of, axes)
         found = ctx.copied((definition, of, axes), [x])
         if found is None:
             element = scalar(of.dtype)

@@ -11,8 +11,13 @@ from xfront_ir.ops.reduce_by_body import reduce
 
 @rule(reduce)
 def _reduce(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    body = op.attrs["body"]
+    body, axes = op.attrs["body"], op.attrs["axes"]
+    n = len(op.results)
+    # devices exchange sums, products, maxima and minima alone
+    whole = [ctx.undivided(x, v.type, axes)
+             for x, v in zip(operands[:n], op.operands[:n], strict=True)]
+    operands = (*whole, *operands[n:])
     return ctx.create("stablehlo.reduce", operands, op.results,
                       [lambda ctx, *values: ctx.inline(body, values)],
                       [v.type for v in body.params],
-                      dimensions=ctx.int_array(op.attrs["axes"]))
+                      dimensions=ctx.int_array(axes))

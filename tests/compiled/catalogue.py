@@ -12,10 +12,10 @@ Operation = Callable[[Writer], None]
 
 WEIGHTS: dict[Operation, int] = {
     moves.pad: 4, moves.crop: 2, moves.reverse: 1, moves.transpose: 2, moves.reshape: 2,
-    moves.broadcast: 2, moves.concatenate: 3, moves.concatenate_pads: 2, moves.dynamic_slice: 3,
-    moves.dynamic_slice_twice: 3, moves.dynamic_update: 2, moves.roll: 2, moves.take: 2,
-    moves.take_along: 1, moves.gather: 6, moves.scatter: 3, moves.at: 2, moves.convert: 3,
-    moves.bitcast: 1, moves.constrain: 2, moves.select: 2,
+    moves.broadcast: 2, moves.concatenate: 3, moves.concatenate_pads: 2, moves.halos: 3,
+    moves.dynamic_slice: 3, moves.dynamic_slice_twice: 3, moves.dynamic_update: 2, moves.roll: 2,
+    moves.take: 2, moves.take_along: 1, moves.gather: 6, moves.scatter: 3, moves.at: 2,
+    moves.convert: 3, moves.bitcast: 1, moves.constrain: 2, moves.select: 2,
     sums.reduce: 8, sums.reduce_bits: 2, sums.reduce_body: 2, sums.arg: 2, sums.sum_of_broadcast: 4,
     sums.sum_of_product: 5, sums.running: 3, sums.associative: 1, sums.sort: 2, sums.argsort: 1,
     sums.top_k: 1, sums.reduce_window: 10, sums.window_of_pad: 2, sums.conv: 5, sums.dot: 5,
@@ -60,10 +60,10 @@ def add(w: Writer, operation: Operation) -> None:
 
 def _divisible(w: Writer) -> tuple[int, ...]:
     """A shape that a mesh divides, sometimes into single elements."""
-    shape = list(w.shape(w.choice((8, 64, 240, 1024, 4096, 6144))))
+    shape = list(w.shape(w.choice((8, 8, 64, 240, 1024, 4096, 6144))))
     for size in w.program.mesh:
         d = w.number(0, len(shape) - 1)
-        if w.chance(3):
+        if w.chance(2):
             shape[d] = size
         elif shape[d] % size:
             shape[d] *= size

@@ -161,6 +161,12 @@ def concatenate_pads(w: Writer) -> None:
                total=4 * v.total, moved=False)
 
 
+def halos(w: Writer) -> None:
+    """Such concatenations, twice."""
+    concatenate_pads(w)
+    concatenate_pads(w)
+
+
 # --- starts that may be out of range --------------------------------------------------------
 
 def index_dtype(w: Writer) -> str:

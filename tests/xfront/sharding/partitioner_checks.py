@@ -80,6 +80,33 @@ def check_concatenations_of_cropped_arrays_of_one_element_a_device() -> None:
     expect_alone(joined, numbers(4), over((4,), P("x")))
 
 
+def check_reductions_that_devices_do_not_exchange() -> None:
+    def greater(x: Any, y: Any) -> Any:
+        keeps = (x[0] > y[0]) | ((x[0] == y[0]) & (x[1] < y[1]))
+        return tuple(jnp.where(keeps, a, b) for a, b in zip(x, y, strict=True))
+
+    def reductions(x: Any) -> Any:
+        n, flags = x.astype(jnp.int32), x > 0
+        places = lax.broadcasted_iota(jnp.int32, n.shape, 0)
+        return (lax.reduce_xor(n, (0,)), lax.reduce_and(n, (0, 1)), lax.reduce_or(n, (0,)),
+                lax.reduce_xor(flags, (0,)), lax.reduce_and(flags, (0,)),
+                lax.reduce((n, places), (np.int32(-9), np.int32(0)), greater, (0,)))
+
+    for spec in (P("x"), P("x", "y"), P(("x", "y"))):
+        expect_alone(reductions, numbers(8, 6), over(SQUARE, spec))
+
+
+def check_windows_of_any_kind_along_divided_axes() -> None:
+    def windows(x: Any) -> Any:
+        return (lax.reduce_window(x, jnp.inf, lax.min, (5, 1), (5, 1), ((1, 0), (0, 0))),
+                lax.reduce_window(x, 0., lax.add, (2, 2), (1, 2), ((0, 2), (1, 0)), (2, 1), (1, 2)),
+                lax.reduce_window(x, 0., lax.add, (3, 1), (2, 1), ((3, -1), (0, 0)), (1, 1), (2, 1)),
+                lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (2, 2), "VALID"))
+
+    for spec in (P("x"), P(None, "x"), P("x", "y"), P(("x", "y"))):
+        expect_alone(windows, numbers(4, 4), over(SQUARE, spec))
+
+
 CHECKS = checks_in(globals())
 
 
