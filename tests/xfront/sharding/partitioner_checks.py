@@ -100,7 +100,8 @@ def check_windows_of_any_kind_along_divided_axes() -> None:
     def windows(x: Any) -> Any:
         return (lax.reduce_window(x, jnp.inf, lax.min, (5, 1), (5, 1), ((1, 0), (0, 0))),
                 lax.reduce_window(x, 0., lax.add, (2, 2), (1, 2), ((0, 2), (1, 0)), (2, 1), (1, 2)),
-                lax.reduce_window(x, 0., lax.add, (3, 1), (2, 1), ((3, -1), (0, 0)), (1, 1), (2, 1)),
+                lax.reduce_window(x, 0., lax.add, (3, 1), (2, 1), ((3, -1), (0, 0)), (1, 1),
+                                  (2, 1)),
                 lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (2, 2), "VALID"))
 
     for spec in (P("x"), P(None, "x"), P("x", "y"), P(("x", "y"))):
