@@ -17,14 +17,17 @@ spoil the derivatives of lanes that do not take it: what these lanes compute in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import dtypes
+from ..analysis import op_has_effects
 from ..builder import Builder
 from ..core import Function, Value
 from ..opdef import OpDef, lookup
 from ..passes.bodies import batched, remembered, settle, vectorize, vectorize_into
+from ..passes.bypass import bypass
+from ..passes.inside import everywhere
 from ..traits import LIGHT
 from ..types import I32, tensor
 from .families import move_batch
@@ -125,14 +128,41 @@ def _lanes_of(b: Builder, index: Value, n: int) -> tuple[list[Value], list[bool]
 def _each_where_taken(b: Builder, cond: OpDef, branches: Sequence[Function], index: Value,
                       values: Sequence[Value], places: Places, axis: Any) -> list[Value]:
     size = axis[1]
+    in_front: dict[int, Value] = {}              # operands that a branch returns as they are
     results: list[Value] = []
-    for branch, mask in zip(branches, _masks(b, index, len(branches)), strict=True):
-        first, some = first_lane(b, mask, size)
-        taken, skipped = _lane_branches(branch, places, axis)
-        fresh = b.emit(cond, some, mask, first, *values, branches=(skipped, taken))
-        results = list(fresh) if not results else [
+    for branch, mask in zip(map(_short, branches), _masks(b, index, len(branches)), strict=True):
+        around, computing = _parts(branch)
+        for i in around:
+            if i is not None and i not in in_front:
+                in_front[i] = move_batch(b, values[i], places[i], 0, size)
+        computed: Iterator[Value] = iter(())
+        if computing.returns or any(map(op_has_effects, computing.ops)):
+            first, some = first_lane(b, mask, size)
+            taken, skipped = _lane_branches(computing, places, axis)
+            computed = iter(b.emit(cond, some, mask, first, *values, branches=(skipped, taken)))
+        fresh = [next(computed) if i is None else in_front[i] for i in around]
+        results = fresh if not results else [
             choose(b, mask, new, old) for new, old in zip(fresh, results, strict=True)]
     return results
+
+
+def _short(branch: Function) -> Function:
+    """A branch in which values go around the ops that hand them through."""
+    return remembered(branch, "short", lambda: _bypassed(settle(branch)))
+
+
+_bypassed = everywhere(bypass, "bypassed")
+
+
+def _parts(branch: Function) -> tuple[list[int | None], Function]:
+    """For each result the parameter that it is, None for one that is computed; and the branch with
+    the computed results alone."""
+    params = {v: i for i, v in enumerate(branch.params)}
+    around = [params.get(v) for v in branch.returns]
+    if not any([i is not None for i in around]):
+        return around, branch
+    return around, remembered(branch, "computing", lambda: branch.replace(
+        returns=tuple([v for v in branch.returns if v not in params]), weak_returns=()))
 
 
 def _masks(b: Builder, index: Value, n: int) -> list[Value]:
