@@ -69,12 +69,14 @@ WITHOUT = {
     "experimental.multihost_utils.reached_preemption_sync_point": "of several processes",
     "monitoring.clear_event_listeners": "would take away the listeners of other tests",
     "profiler.device_memory_profile": "gives bytes that pprof reads",
+    "profiler.export_profile_data": "writes a folder that TensorBoard reads",
     "profiler.save_device_memory_profile": "writes a file that pprof reads",
     "profiler.start_server": "opens a port",
     "profiler.start_trace": "writes a folder that TensorBoard reads",
     "profiler.stop_server": "opens a port",
     "profiler.stop_trace": "writes a folder that TensorBoard reads",
     "profiler.trace": "writes a folder that TensorBoard reads",
+    "random.Key": "a type for annotations, documented by `NewType`",
     "stages.attach": "called by `jit` alone",
 }
 """Public names that have no example, and why."""

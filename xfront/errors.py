@@ -200,10 +200,10 @@ class MatrixDtypeError(NotImplementedError, TypeError):
     """Matrices of a dtype that no factorization takes, such as those of 16 bits. In JAX this is a
     NotImplementedError up to 0.10, and a TypeError in 0.12.
 
-    >>> jnp.linalg.det(jnp.ones((2, 2), "float16"))
+    >>> jnp.linalg.inv(jnp.ones((2, 2), "float16"))
     Traceback (most recent call last):
         ...
-    xfront.errors.MatrixDtypeError: det takes f32, f64, c64 or c128, got f16[2,2]; convert it first
+    xfront.errors.MatrixDtypeError: inv takes f32, f64, c64 or c128, got f16[2,2]; convert it first
     """
 
 

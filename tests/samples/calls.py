@@ -49,6 +49,7 @@ WITHOUT = {
         "set_printoptions": "is NumPy's", "save": "is NumPy's", "savez": "is NumPy's",
     },
     "lax": other_rows.LAX_WITHOUT,
+    "random": {"Key": "is a type"},
 }  # fmt: skip
 """Public functions that have no row, and why."""
 
