@@ -19,7 +19,7 @@ FENCES = 7
 FORMS = 35
 """Version of the forms for CPU and of their conditions."""
 
-NEEDED = 3
+NEEDED = 4
 """Version of those among them that are needed for right values, and of the options that are."""
 
 

@@ -19,7 +19,9 @@ from lowering.context import RuleContext, rule
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
 from xfront_ir.sharding import MeshAxes
-from xfront_ir.types import I32, TensorType, scalar
+from xfront_ir.types import BOOL, I32, TensorType, scalar
+
+from .reduce import is_nan, loses_nan_between_devices, nan_where
 
 
 def _groups(ctx: RuleContext, op: Op) -> np.ndarray:
@@ -86,6 +88,23 @@ def _all_reduce(kind: str) -> Any:
     return lambda ctx, op, x: _reduced(ctx, op, x, kind, _groups(ctx, op))
 
 
+def _all_extremum(kind: str) -> Any:
+    def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
+        """The devices' CPUs lose NaN, so they also tell each other where they have one."""
+        groups, type = _groups(ctx, op), op.operands[0].type
+        found = _reduced(ctx, op, x, kind, groups)
+        if found is x or not loses_nan_between_devices(ctx, type):
+            return found
+        mask = type.with_dtype(dtypes.bool_)
+        raised = ctx.create(
+            "stablehlo.all_reduce", [is_nan(ctx, x, type)], [mask],
+            (_combine("stablehlo.or", BOOL),), [BOOL, BOOL], **_groups_of(ctx, groups),
+            **_channel(ctx), use_global_device_ids=ctx.unit)
+        return nan_where(ctx, raised, found, op.results[0].type)
+
+    return lower
+
+
 def _reduced(ctx: RuleContext, op: Op, x: Any, kind: str, groups: np.ndarray) -> Any:
     if groups.shape[1] == 1:
         return x
@@ -105,9 +124,10 @@ def all_reduced(ctx: RuleContext, op: Op, x: Any, axes: Any, sizes: Any) -> Any:
     return _reduced(ctx, op, x, "stablehlo.add", _groups_along(ctx, op, axes, sizes))
 
 
-for _definition, _kind in ((ops.psum, "stablehlo.add"), (ops.psum_invariant, "stablehlo.add"),
-                           (ops.pmax, "stablehlo.maximum"), (ops.pmin, "stablehlo.minimum")):
-    rule(_definition)(_all_reduce(_kind))
+for _definition in (ops.psum, ops.psum_invariant):
+    rule(_definition)(_all_reduce("stablehlo.add"))
+for _definition, _kind in ((ops.pmax, "stablehlo.maximum"), (ops.pmin, "stablehlo.minimum")):
+    rule(_definition)(_all_extremum(_kind))
 
 
 @rule(ops.pcast)

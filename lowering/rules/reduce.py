@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from lowering.context import RuleContext, rule
+from lowering.partitioning import Partition
 from lowering.rules.compare import compare, comparison_kind
 from lowering.rules.elementwise import extremum
 from lowering.rules.expressions import Writer
@@ -78,6 +80,25 @@ def _region(combine: Combine, element: TensorType) -> Any:
 _BITWISE = (ops.reduce_and, ops.reduce_or)
 """The devices of a CPU exchange no bits of integers, and no `xor`."""
 
+_EXTREMA = (ops.reduce_max, ops.reduce_min)
+
+
+def loses_nan_between_devices(ctx: RuleContext, type: TensorType) -> bool:
+    """Whether devices that tell each other the greatest of their elements may lose NaN."""
+    parts = ctx.module.partition if ctx.module is not None else Partition()
+    several = parts.num_partitions * parts.num_replicas > 1
+    return several and ctx.platform == "cpu" and type.dtype.is_float
+
+
+def is_nan(ctx: RuleContext, x: Any, type: TensorType) -> Any:
+    """Which elements are NaN."""
+    return compare(ctx, "NE", x, x, type.with_dtype(dtypes.bool_), "FLOAT")
+
+
+def nan_where(ctx: RuleContext, flags: Any, x: Any, type: TensorType) -> Any:
+    """NaN where a flag is raised, else the elements of `x`."""
+    return ctx.create("stablehlo.select", [flags, ctx.constant(math.nan, type), x], [type])
+
 
 def _register_reduction(definition: OpDef, combine: Combine, identity: Any) -> None:
     @rule(definition)
@@ -94,6 +115,12 @@ def _register_reduction(definition: OpDef, combine: Combine, identity: Any) -> N
             found = ctx.kept((definition, of, axes), ctx.create(
                 "stablehlo.reduce", [x, start], op.results, [_region(combine, element)],
                 [element, element], dimensions=ctx.int_array(axes)))
+        if definition in _EXTREMA and loses_nan_between_devices(ctx, of):
+            raised = ctx.create(
+                "stablehlo.reduce", [is_nan(ctx, x, of), ctx.constant(False, BOOL)],
+                [op.results[0].type.with_dtype(dtypes.bool_)], [_region(_one_op("or"), BOOL)],
+                [BOOL, BOOL], dimensions=ctx.int_array(axes))
+            found = nan_where(ctx, raised, found, op.results[0].type)
         return found
 
 

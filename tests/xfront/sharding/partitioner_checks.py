@@ -108,6 +108,30 @@ def check_windows_of_any_kind_along_divided_axes() -> None:
         expect_alone(windows, numbers(4, 4), over(SQUARE, spec))
 
 
+def check_extrema_keep_nan_between_devices() -> None:
+    """In few elements, which devices reduce for themselves first, and in many; by collectives too.
+    """
+    for shape in ((8, 10), (128, 100)):
+        x = numbers(*shape)
+        x[5, 7] = np.nan
+        for dtype in ("float32", "bfloat16"):
+            def all_of(x: Any, dtype: str = dtype) -> Any:
+                return [f(x.astype(dtype), axis=axis).astype("float32")
+                        for f in (jnp.max, jnp.min, jnp.ptp) for axis in (None, 0, 1)]
+
+            for spec in (P("x"), P(None, "y"), P("x", "y")):
+                expect_alone(all_of, x, over(SQUARE, spec))
+    mesh = over((2,), P("x")).mesh
+    for f, g in ((lax.pmax, jnp.max), (lax.pmin, jnp.min)):
+        def parts(x: Any, f: Any = f, g: Any = g) -> Any:
+            return f(x, "x"), f(g(x), "x")
+
+        x = numbers(8, 4)
+        x[1, 2] = np.nan
+        whole, one = xfront.shard_map(parts, mesh=mesh, in_specs=P("x"), out_specs=P())(x)
+        assert np.argwhere(np.isnan(whole)).tolist() == [[1, 2]] and np.isnan(one)
+
+
 CHECKS = checks_in(globals())
 
 
