@@ -117,7 +117,7 @@ def test_equinox_model_with_dropout_and_batch_norm_and_its_file(tmp_path):
     out, _ = jax.vmap(norm, axis_name="batch", in_axes=(0, None), out_axes=(0, None))(X, kept)
     np.testing.assert_allclose(out.std(), 1.0, atol=1e-3)
     assert eqx.nn.Dropout(0.5)(jnp.ones(100), key=KEY).shape == (100,)
-    with pytest.raises(Exception, match="too large"):
+    with pytest.raises(eqx.EquinoxRuntimeError, match="too large"):
         eqx.filter_jit(lambda x: eqx.error_if(x, x > 0, "too large"))(jnp.array(1.0))
 
 
