@@ -77,6 +77,16 @@ def check_specs_compare_print_and_pickle() -> None:
     assert P("x") != ("x",) and not isinstance(P(), tuple) and hash(P("x")) == hash(P(("x",)))
     for spec in (P(), P("x", None), P(P.UNCONSTRAINED, ("x", "y")), P("x", reduced={"y"})):
         assert pickle.loads(pickle.dumps(spec)) == spec
+    kinds = xfront.sharding.UnreducedKind
+    assert P("x", unreduced={"y"}, unreduced_kind=kinds.sum) == P("x", unreduced={"y"})
+    assert P(unreduced={"y"}).unreduced_kind is kinds.sum and P("x").unreduced_kind is None
+    raises(NotImplementedError, ["pmax"], lambda: P(unreduced={"y"}, unreduced_kind=kinds.max))
+    raises(ValueError, ["without unreduced"], lambda: P("x", unreduced_kind=kinds.sum))
+    raises(TypeError, ["UnreducedKind"], lambda: P(unreduced={"y"}, unreduced_kind="sum"))
+    named = xfront.make_mesh(axis_sizes=(2, 4), axis_names=("x", "y"))
+    assert named == xfront.make_mesh(axis_shapes=(2, 4), axis_names=("x", "y"))
+    raises(TypeError, ["each once"], lambda: xfront.make_mesh((2,), ("x",), axis_shapes=(2,)))
+    raises(TypeError, ["are required"], lambda: xfront.make_mesh((2,)))
 
 
 def check_meshes_of_the_same_devices_are_one_object() -> None:

@@ -311,6 +311,15 @@ def test_a_struct_stands_for_an_argument_that_is_not_read() -> None:
         jax.jit(lambda x: jax.jit(lambda s, x: x + s)(s, x))(1.0)
 
 
+def test_an_inline_says_whether_a_call_is_recorded_as_its_ops():
+    for inline in jax.Inline:
+        f = jax.jit(jnp.sin, inline=inline)
+        (eqn,) = jax.make_jaxpr(lambda x, f=f: f(x))(1.0).eqns
+        assert eqn.primitive.name == ("sin" if inline is jax.Inline.JAX_EARLY else "jit")
+    with pytest.raises(ValueError, match="inline must be a bool or an xfront.Inline"):
+        jax.jit(jnp.sin, inline=3)
+
+
 def test_an_inlined_call_is_recorded_as_its_ops():
     f = jax.jit(lambda x: (jnp.sin(x) * 2, x, None), inline=True)
 
