@@ -104,9 +104,12 @@ def _limits(op: Op) -> tuple[int, ...]:
 
 
 def _scatter_with(combine: Callable[..., Callable[..., Any]] | None) -> Callable[..., Any]:
+    """The lowering of a scatter. Index vectors are whole on each device: XLA's partitioner writes
+    broadcasts of other shapes where they are divided."""
     def lower(ctx: RuleContext, op: Op, x: Any, indices: Any, updates: Any) -> Any:
         a, operand, of_updates = op.attrs, op.operands[0].type, op.operands[2].type
         limits = _limits(op)
+        indices = ctx.undivided(indices, op.operands[1].type, (op.operands[1].type.ndim - 1,))
         indices, of_indices = widened(ctx, indices, op.operands[1].type, limits)
         clipped = a["mode"] == "clip" and limits
         key = (op.definition, operand, of_indices, of_updates, *a, *a.values())

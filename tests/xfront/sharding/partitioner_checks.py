@@ -96,6 +96,21 @@ def check_reductions_that_devices_do_not_exchange() -> None:
         expect_alone(reductions, numbers(8, 6), over(SQUARE, spec))
 
 
+def check_scatters_by_divided_index_vectors() -> None:
+    numbering = lax.ScatterDimensionNumbers((0, 1), (2,), (1, 0))
+    devices = np.array(xfront.devices()).reshape(2, 2, 2)
+    mesh = Mesh(devices, ("x", "y", "z"))
+
+    def smaller(x: Any, index: Any, update: Any) -> Any:
+        return lax.scatter_min(x, index, update, numbering, mode="drop")
+
+    given = (numbers(2, 2, 17), np.array([1, 0], np.int32), np.full((1, 1), -9, np.float32))
+    specs = (P("y", "x", None), P("x"), P(None, None))
+    placed = [xfront.device_put(x, NamedSharding(mesh, spec))
+              for x, spec in zip(given, specs, strict=True)]
+    np.testing.assert_array_equal(xfront.jit(smaller)(*placed), xfront.jit(smaller)(*given))
+
+
 def check_windows_of_any_kind_along_divided_axes() -> None:
     def windows(x: Any) -> Any:
         return (lax.reduce_window(x, jnp.inf, lax.min, (5, 1), (5, 1), ((1, 0), (0, 0))),
