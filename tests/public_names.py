@@ -103,16 +103,11 @@ _REASONS = {
     "calls of functions are recorded as jit_p": " ".join([
         f"extend.core.{module}{name}" for module in ("", "primitives.") for name in (
             "create_call_primitive", "eval_jaxpr_transpose", "register_call_primitive_rules")]),
-    "effects are ordered by their place in programs, not by tokens": "ffi.abstract_token",
     "write `jax.vjp` of `jaxpr_as_fun(closed)`": "interpreters.ad.backward_pass",
     "write `jax.jvp` of `jaxpr_as_fun(closed)`": "interpreters.ad.jvp_jaxpr",
     "write `jax.vmap` of `jaxpr_as_fun(closed)`": "interpreters.batching.batch_jaxpr_axes",
     "every argument that is read counts as live":
         "interpreters.partial_eval.dce_jaxpr(live_inputs)",
-    "XLA begins exchanges early by itself; write `lax.psum_scatter`": "lax.psum_scatter_start",
-    "arrays and programs have the platform's own layouts": "experimental.layout.explicit_layout",
-    "what is exchanged over explicit axes is chosen while a program is compiled; its text, "
-    "`jit(f).lower(x).compile().as_text()`, shows it": "sharding.no_collectives",
     "give it as `env_options_overrides`": """extend.backend.get_compile_options(fdo_profile)
         extend.backend.get_compile_options(detailed_logging)""",
     "plugins register by their entry points": "extend.backend.register_backend_factory",
@@ -194,7 +189,7 @@ Public names and parameters of JAX 0.10.2 and 0.12.0.1 that are not here; a test
 with what `python -m tests.public_names --record` writes. `name(parameter)` is a parameter of a
 function that is here. Whole areas that are not offered: Pallas, `jax2tf`,
 `custom_partitioning`, `compute_on`, `buffer_callback`, `fused`, `scheduling_groups`,
-`transfer`, `xla_metadata`, `colocated_python`.
+`transfer`, `xla_metadata`, `roofline`, `colocated_python`.
 """
 
 

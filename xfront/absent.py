@@ -64,6 +64,8 @@ def sentence(module: str, name: str, here: Iterable[str]) -> str:
     known = public_modules().get(jax_module)
     below = [m for key, m in public_modules().items()
              if (key + ".").startswith(f"{jax_module}.{name}.")]
+    if name in REFUSED.get(jax_module, {}):
+        return f"module {module!r} has no attribute {name!r}: {REFUSED[jax_module][name]}"
     if below or known is not None and name in known.names:
         out = all(m.scope == "out" for m in below or [known] if m)
         return f"{whole} is {'outside what xfront offers' if out else 'not in xfront yet'}"
@@ -99,6 +101,24 @@ REMOVED = {
     "jax.random": {"KeyArray": "jax.Array", "PRNGKeyArray": "jax.Array"},
 }
 """Names of older programs that JAX itself has removed, each with what to write instead."""
+
+
+REFUSED = {
+    "jax.lax": {
+        "psum_scatter_start": "XLA begins exchanges early by itself; write lax.psum_scatter",
+    },
+    "jax.sharding": {
+        "no_collectives": "what is exchanged over explicit axes is chosen while a program is "
+                          "compiled; jit(f).lower(x).compile().as_text() shows it",
+    },
+    "jax.experimental.layout": {
+        "explicit_layout": "arrays and programs have the platform's own layouts",
+    },
+    "jax.ffi": {
+        "abstract_token": "effects are ordered by their place in programs, not by tokens",
+    },
+}
+"""Names that JAX has and that will not be here, each with the reason."""
 
 
 class AbsentModule(ModuleNotFoundError):
