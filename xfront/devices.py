@@ -63,8 +63,8 @@ def print_environment_info(return_string: bool = False) -> str | None:
 
 
 @front_door
-def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = False,
-               may_alias: bool | None = None) -> T:
+def device_put(x: T, device: Any = None, *, src: Any = None, donate: Any = False,
+               may_alias: Any = None) -> T:
     """The tree `x` with its arrays on a device.
 
     Args:
@@ -74,9 +74,10 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = Fals
         prefix of `x` of these. Inside a program a sharding on several devices is a constraint
         (`lax.with_sharding_constraint`), and of a single device only its memory counts.
       src: None only; the arrays themselves say where they are.
-      donate: a permission to reuse the memory of `x`, which changes nothing.
+      donate: a permission to reuse the memory of `x`, which changes nothing; a bool or a tree
+        prefix of `x` of bools.
       may_alias: whether the result may share memory with `x`: False copies an array that would be
-        returned as it is; None and True do not.
+        returned as it is; None and True do not. May be a tree prefix of `x`, too.
     Returns: tree of arrays; committed to the device where one is given.
     Raises: TypeError where a leaf is not an array; ValueError where `device` is not one of these,
       for both `donate` and `may_alias`, and where the devices belong to another process;
@@ -86,17 +87,25 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = Fals
       the devices' own and "pinned_host".
     """
     only("device_put", None, "the placement of arrays is read from the arrays themselves", src=src)
-    if donate and may_alias:
-        raise ValueError("device_put: may_alias and donate cannot be True at the same time")
     leaves, tree = tree_flatten(x)
+    given, aliased = [_for_leaves(v, x, leaves) for v in (donate, may_alias)]
+    if any([d and a for d, a in zip(given, aliased, strict=True)]):
+        raise ValueError("device_put: may_alias and donate cannot be True at the same time")
     places = broadcast_prefix(device, x, is_leaf=lambda d: d is None) if isinstance(
         device, (list, tuple, dict)) else [device] * len(leaves)
     if clients.processes() is not None:
         _agree(leaves, places)
     made = [_put(v, d) for v, d in zip(leaves, places, strict=True)]
-    if may_alias is False:
-        made = [_own(y, v) for y, v in zip(made, leaves, strict=True)]
+    made = [_own(y, v) if a is False else y
+            for y, v, a in zip(made, leaves, aliased, strict=True)]
     return tree_unflatten(tree, made)
+
+
+def _for_leaves(told: Any, x: Any, leaves: Sequence[Any]) -> list[Any]:
+    """What a tree prefix of `x` says for each leaf. Raises: ValueError where it is none."""
+    if told is None or isinstance(told, bool):
+        return [told] * len(leaves)
+    return broadcast_prefix(told, x, is_leaf=lambda d: d is None)
 
 
 def _agree(leaves: Sequence[Any], places: Sequence[Any]) -> None:

@@ -495,11 +495,14 @@ class Lowered(_Stage):
 
     @front_door
     def compile(self, compiler_options: dict[str, Any] | None = None, *,
-                topology: str | None = None) -> Compiled:
+                device_assignment: Sequence[Any] | None = None, topology: str | None = None
+                ) -> Compiled:
         """Compile to machine code.
 
         Args:
           compiler_options: dict of XLA options by name, which override those given to `jit`.
+          device_assignment: the devices of the program, in the order of its mesh, for a program
+            that was lowered for an abstract mesh; for others None, or the devices that it has.
           topology: name of a topology, whose devices need not be present, such as `v5e:2x2`, `h100`
             or `h100:1x1x4` (docs/accelerators.md). The program is compiled for the first of them,
             or for as many as it is spread over, in their order; it can be read and serialized. None
@@ -512,15 +515,41 @@ class Lowered(_Stage):
           operation.
         """
         place = self._place if topology is None else there(self._place, topology)
+        if device_assignment is not None:
+            place = self._on(tuple(device_assignment), topology)
         home, wanted = platform_of(place.devices[0]), self._lowered.platform
-        if topology is None and self._is_abstract:
+        if topology is None and device_assignment is None and self._is_abstract:
             raise ValueError("compile: the program was lowered for an abstract mesh, which has no "
-                             "devices; give a topology, or lower it with the mesh in context, "
-                             "`with xfront.set_mesh(mesh)`")
+                             "devices; give device_assignment or a topology, or lower it with the "
+                             "mesh in context, `with xfront.set_mesh(mesh)`")
         if topology is None and wanted != home:
             raise NotImplementedError(f"compile: the program was lowered for {wanted}, but its "
                                       f"devices belong to {home}; lower it for {home}")
         return Compiled.of(self, compiler_options or {}, place)
+
+
+    def _on(self, devices: tuple[Any, ...], topology: str | None) -> Any:
+        """The placement of the program on these devices. Raises: ValueError where it has others, or
+        another number."""
+        if topology is not None:
+            raise ValueError("compile: device_assignment and topology cannot both be given, since "
+                             "each names the devices")
+        own = tuple(self._place.devices)
+        if len(devices) != len(own):
+            raise ValueError(f"compile: device_assignment has {len(devices)} devices, but the "
+                             f"program is spread over {len(own)}")
+        if not self._is_abstract:
+            if devices != own:
+                raise ValueError(
+                    "device_assignment passed to `.compile` must match the devices of the arrays "
+                    f"and shardings of the program, {[d.id for d in own]}, got "
+                    f"{[d.id for d in devices]}")
+            return self._place
+        if type(self._place) is Placement:
+            return placement_of(binding.single_device_sharding(devices[0]))
+        from .sharding.spread import elsewhere  # with the first program on several devices
+
+        return elsewhere(self._place, devices)
 
 
 def there(place: Any, topology: str) -> Any:

@@ -16,6 +16,7 @@ from .arrays.formats import Format, Layout, check_layout
 from .arrays.keys import key_dtype
 from .arrays.manual_axes import INVARYING, ManualAxisType
 from .arrays.refs import Ref
+from .sharding.context import context_mesh, get_abstract_mesh
 from .sharding.partition_spec import PartitionSpec
 from .sharding.regions import regions
 from .tracing.following import varies
@@ -30,14 +31,16 @@ class ShapeDtypeStruct:
     Args:
       shape: sequence of ints.
       dtype: a dtype, or anything that `numpy.dtype` takes.
-      sharding: how such an array lies, a Sharding or Format; None leaves it open.
+      sharding: how such an array lies, a Sharding, a Format, or a PartitionSpec on the mesh in
+        context; None leaves it open.
       weak_type: whether the dtype gives way in promotion.
       manual_axis_type: the ManualAxisType with the axes of `shard_map` over which the array varies;
         None means no axes.
       vma: the set of those axes, as an older spelling.
       is_ref: False only.
-    Raises: ValueError without a dtype, or for another `sharding`; TypeError for a PartitionSpec,
-      and for another `manual_axis_type`; NotImplementedError for `is_ref`.
+    Raises: ValueError without a dtype, or for another `sharding`; TypeError for a PartitionSpec
+      without a mesh in context, and for another `manual_axis_type`; NotImplementedError for
+      `is_ref`.
 
     >>> xfront.ShapeDtypeStruct((2, 3), np.float32).ndim
     2
@@ -59,8 +62,12 @@ class ShapeDtypeStruct:
         if isinstance(sharding, Format):
             self._layout, sharding = sharding.layout, sharding.sharding
         if isinstance(sharding, PartitionSpec):
-            raise TypeError(f"ShapeDtypeStruct: {sharding!r} is of no mesh; write "
-                            "sharding=NamedSharding(mesh, spec)")
+            mesh = context_mesh() or get_abstract_mesh()
+            if mesh.empty:
+                raise TypeError(f"ShapeDtypeStruct: {sharding!r} is of no mesh, and none is in "
+                                "context; write sharding=NamedSharding(mesh, spec), or `with "
+                                "xfront.set_mesh(mesh)`")
+            sharding = binding.NamedSharding(mesh, sharding)
         if sharding is not None and not isinstance(sharding, binding.Sharding):
             raise ValueError(f"ShapeDtypeStruct: sharding must be a Sharding or None, got "
                              f"{sharding!r} of type {type(sharding).__name__}")

@@ -30,6 +30,12 @@ def commitment(x: Any) -> Any:
     return x._sharding if x._committed else None
 
 
+def has_devices(sharding: Any) -> bool:
+    """Whether a sharding is given, and not on an abstract mesh."""
+    mesh = getattr(sharding, "mesh", None)
+    return sharding is not None and (mesh is None or bool(mesh.axes.devices))
+
+
 def beside(x: Any, shape: tuple[int, ...]) -> Any:
     """The sharding of an array of `shape` that is made like `x`, or None where `x` has none.
 
@@ -37,6 +43,8 @@ def beside(x: Any, shape: tuple[int, ...]) -> Any:
     is whole on each of them.
     """
     found = commitment(x)
+    if type(x).__name__ == "ShapeDtypeStruct" and has_devices(x.sharding):
+        found = x.sharding
     if found is None or type(found) is SingleDeviceSharding or tuple(np.shape(x)) == tuple(shape):
         return found
     return found.update(spec=type(found.spec)()) if type(found) is NamedSharding else None

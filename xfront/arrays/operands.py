@@ -108,6 +108,11 @@ def ir_dtype(x: Any) -> tuple[DType, bool]:
     return from_numpy(binding.canonical_dtype(np.asarray(x).dtype)), False
 
 
+class KeysDoNotMix(TypeError, ValueError):
+    """Keys met another dtype: JAX raises ValueError where arrays are joined, and TypeError where
+    their elements are compared or written."""
+
+
 _PROMOTED: dict[Any, tuple[DType, bool]] = {}
 
 
@@ -120,8 +125,8 @@ def promoted_dtype(name: str, types: Sequence[tuple[DType, bool]]) -> tuple[DTyp
         if any(d.is_key for d, _ in types):
             distinct = {d for d, _ in types}
             if len(distinct) > 1:
-                raise ValueError(f"key arrays do not mix with other dtypes: got "
-                                 f"{', '.join(d.name for d, _ in types)}")
+                raise KeysDoNotMix(f"{name}: key arrays do not mix with other dtypes: got "
+                                   f"{', '.join(d.name for d, _ in types)}")
             found = types[0][0], False
         else:
             dtype, weak = promotion.promote_all(name, [(d.numpy, w) for d, w in types])

@@ -16,7 +16,7 @@ from typing import Any
 
 from . import binding
 from .binding import ArrayImpl
-from .commitment import Promised, commitment
+from .commitment import Promised, commitment, has_devices
 from .keys import KeyArray
 
 ONE_DEVICE = "_device"
@@ -153,6 +153,7 @@ def _on_several(args: Sequence[Any], function: str, names: Any, read: Any, told:
     from ..sharding.spread import spread
 
     ins, outs = told or ((), ())
+    _refuse_elsewhere(args, function, names, read, (*ins, *outs))
     if named and told is None and all([mesh.names == (ONE_DEVICE,) for mesh in named]):
         devices = [mesh.devices.flat[0] for mesh in map(mesh_of, named) if mesh is not None]
         there = [Promised(None, binding.single_device_sharding(device),
@@ -173,6 +174,31 @@ def _on_several(args: Sequence[Any], function: str, names: Any, read: Any, told:
     return None if there or context_mesh() is None else spread(args, function, names, read)
 
 
+def _refuse_elsewhere(args: Sequence[Any], function: str, names: Any, read: Any, told: Any
+                      ) -> None:
+    """Raise the ValueError of an argument, or of a sharding that `jit` was given, on other devices
+    than those of the mesh in context."""
+    from ..sharding.context import context_mesh
+
+    if (mesh := context_mesh()) is None:
+        return
+    there = {*mesh.devices.flat}
+    context = ("jit's context mesh with device ids "
+               f"{[d.id for d in mesh.devices.flat]} on platform "
+               f"{mesh.devices.flat[0].platform.upper()}")
+    for i, x in enumerate(args):
+        sharding = commitment(x)
+        if sharding is not None and (read is None or read()[i]) and (
+                {*sharding._device_assignment} != there):
+            raise ValueError(f"Received incompatible devices for jitted computation. Got "
+                             f"{_where(args, function, names, i)} and {context}. Move it there "
+                             "with device_put, or leave `set_mesh`")
+    for sharding in told:
+        if has_devices(sharding) and {*sharding._device_assignment} != there:
+            raise ValueError(f"Received incompatible devices for jitted computation. Got {context} "
+                             f"and {sharding} of in_shardings or out_shardings on other devices")
+
+
 def captured_on_several(captures: Sequence[Any]) -> Sequence[Any]:
     """The captures of a function, if an array on several devices is among them; else none, because
     a program on one device runs where its arguments are."""
@@ -184,19 +210,23 @@ def captured_on_several(captures: Sequence[Any]) -> Sequence[Any]:
 def refuse(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]] | None, *places:
            int) -> None:
     """Raise the ValueError of two arguments that are committed to different devices."""
-    known = names() if names is not None else ()
-    told = []
-    for i in places:
-        devices = commitment(args[i])._device_assignment
-        name = known[i] if i < len(known) and known[i] else f"number {i}"
-        what = getattr(args[i], "what", "") or f"argument {name} of {function.strip('_')}"
-        shape = f" with shape {args[i].aval.str_short()} and" if args[i].aval is not None else ""
-        told.append(f"{what}{shape} with device ids {[d.id for d in devices]} on platform "
-                    f"{devices[0].platform.upper()}")
+    told = [_where(args, function, names, i) for i in places]
     raise ValueError(
         f"Received incompatible devices for jitted computation. Got {' and '.join(told)}. Both are "
         "committed to their devices: move one to the devices of the other with device_put(x, "
         "y.sharding)")
+
+
+def _where(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]] | None, i: int
+           ) -> str:
+    """An argument with its shape and devices, for errors."""
+    known = names() if names is not None else ()
+    devices = commitment(args[i])._device_assignment
+    name = known[i] if i < len(known) and known[i] else f"number {i}"
+    what = getattr(args[i], "what", "") or f"argument {name} of {function.strip('_')}"
+    shape = f" with shape {args[i].aval.str_short()} and" if args[i].aval is not None else ""
+    return (f"{what}{shape} with device ids {[d.id for d in devices]} on platform "
+            f"{devices[0].platform.upper()}")
 
 
 __all__ = ["Placement", "Promised", "captured_on_several", "commitment", "default_placement",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import binding
 from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.binding import ArrayImpl, Sharding
+from ..arrays.keys import KeyArray, key_array, key_base
 from ..tracebacks import front_door
 
 
@@ -36,15 +37,21 @@ def make_array_from_callback(shape: Sequence[int], sharding: Sharding,
     whole = tuple([int(n) for n in shape])
     wanted = sharding.shard_shape(whole)
     parts: dict[Any, np.ndarray] = {}
-    placed = {}
+    placed, keys = {}, []
     for device, index in sharding.addressable_devices_indices_map(whole).items():
         key = tuple([(i.start, i.stop) for i in index])
         if key not in parts:
-            part = binding.host_array(data_callback(index))
+            found = data_callback(index)
+            keys.append(found._ir if type(found) is KeyArray else None)
+            part = binding.host_array(key_base(found))
             if dtype is not None:
                 part = part.astype(binding.canonical_dtype(np.dtype(dtype)), copy=False)
             first = next(iter(parts.values()), part)
-            if part.shape != wanted or part.dtype != first.dtype:
+            if keys[-1] is not keys[0]:
+                raise TypeError("make_array_from_callback: all parts must be keys of one dtype, "
+                                "where one is")
+            words = () if keys[0] is None else keys[0].physical
+            if part.shape != (*wanted, *words) or part.dtype != first.dtype:
                 raise ValueError(
                     f"make_array_from_callback: the part at {index} has shape {part.shape} and "
                     f"dtype {part.dtype}, but the parts of an array of shape {whole} with "
@@ -53,7 +60,9 @@ def make_array_from_callback(shape: Sequence[int], sharding: Sharding,
             placed[device] = part
         else:
             placed[device] = parts[key]
-    return binding.put_parts(whole, sharding, placed)
+    if not keys or keys[0] is None:
+        return binding.put_parts(whole, sharding, placed)
+    return key_array(keys[0], binding.put_parts((*whole, *keys[0].physical), sharding, placed))
 
 
 @front_door
@@ -79,6 +88,14 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Shardin
     whole, name = tuple([int(n) for n in shape]), "make_array_from_single_device_arrays"
     if not isinstance(arrays, (list, tuple)):
         raise TypeError(f"{name}: arrays must be a list or tuple, got {type(arrays)}")
+    if KeyArray in map(type, arrays):
+        (ir,) = _one_kind(name, arrays)
+        words = make_array_from_single_device_arrays(
+            (*whole, *ir.physical), sharding, [x._base for x in arrays])
+        if dtype is not None and dtype != arrays[0].dtype:
+            raise ValueError(f"{name}: dtype={dtype} was given, but the parts have dtype "
+                             f"{arrays[0].dtype}")
+        return key_array(ir, words)
     for x in arrays:
         if not isinstance(x, ArrayImpl):
             raise TypeError(f"{name}: every part must be an array on one device, got {type(x)}")
@@ -106,6 +123,15 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Shardin
     return binding.result_handler(aval, sharding, True)([held[d] for d in devices])
 
 
+def _one_kind(name: str, parts: Iterable[Any]) -> set[Any]:
+    """The key type of parts. Raises: TypeError where they are not keys of one type."""
+    kinds = {x._ir if type(x) is KeyArray else None for x in parts}
+    if len(kinds) > 1:
+        raise TypeError(f"{name}: the parts must all be keys of one dtype, got "
+                        f"{sorted({str(x.dtype) for x in parts})}")
+    return kinds
+
+
 @front_door
 def make_array_from_process_local_data(sharding: Sharding, local_data: ArrayLike,
                                        global_shape: Sequence[int] | None = None) -> Array:
@@ -126,6 +152,11 @@ def make_array_from_process_local_data(sharding: Sharding, local_data: ArrayLike
     >>> xfront.make_array_from_process_local_data(whole, np.array([1., 2.], np.float32))
     Array([1., 2.], dtype=float32)
     """
+    if type(local_data) is KeyArray:
+        ir = local_data._ir
+        return key_array(ir, make_array_from_process_local_data(
+            sharding, local_data._base,
+            None if global_shape is None else (*global_shape, *ir.physical)))
     data = binding.host_array(local_data)
     shares = process_shares(sharding, data.ndim)
     if global_shape is None:

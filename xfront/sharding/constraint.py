@@ -17,6 +17,7 @@ from ..arrays.placement import ONE_DEVICE
 from ..tracing.programs import to_array
 from ..tracing.trace import emit, state, type_of
 from ..tracing.tracer import Tracer
+from .context import context_mesh
 from .mesh import AbstractMesh, Mesh
 from .named import abstract_sharding, ir_sharding
 from .partition_spec import PartitionSpec, axes_of
@@ -50,6 +51,9 @@ def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
 def constraint(x: Any, sharding: Any) -> Any:
     """One value, constrained to a sharding. Raises: the errors of `with_sharding_constraint`."""
     kind = type_of(x)[0]
+    if type(sharding.mesh) is AbstractMesh and (mesh := context_mesh()) is not None and (
+            mesh.abstract_mesh == sharding.mesh):
+        sharding = sharding.update(mesh=mesh)
     if type(sharding.mesh) is AbstractMesh and type(x) is not Tracer and state.current is None and (
             type(held := getattr(x, "sharding", None)) is not binding.NamedSharding):
         raise TypeError(f"with_sharding_constraint: {sharding} has an abstract mesh, so outside of "

@@ -29,13 +29,16 @@ def check_given(device: Any, backend: Any, in_shardings: Any, out_shardings: Any
     """Refuse options that are no device, platform or placement, without making a client.
 
     Raises: TypeError for a wrong type; ValueError where `device` or `backend` is given together
-      with shardings.
+      with the other one or with shardings.
     """
     if (device is not None or backend is not None) and (
             in_shardings is not None or out_shardings is not None):
         raise ValueError("jit: device or backend cannot be given together with in_shardings or "
                          "out_shardings, since both say where the program runs; give the shardings "
                          "alone")
+    if device is not None and backend is not None:
+        raise ValueError("can't specify both a device and a backend for jit, got "
+                         f"device={device} and backend={backend!r}")
     if device is not None and not isinstance(device, binding.Device):
         raise TypeError(f"jit: device must be a Device or None, got {device!r} of type "
                         f"{type(device).__name__}")
@@ -94,8 +97,14 @@ class Told:
     def whole(self) -> Placement | None:
         """The placement that `device` or `backend` names; None where neither is given.
 
-        Raises: RuntimeError where the platform cannot be used.
+        Raises: RuntimeError where the platform cannot be used; ValueError where a mesh in context
+          says where programs run.
         """
+        if (self.device or self.backend) and binding.mesh_state.value is not None and (
+                binding.mesh_state.value[0] is not None):
+            raise ValueError("Mesh context manager should not be used with jit when backend or "
+                             "device is also specified as an argument to jit: leave `set_mesh`, or "
+                             "give in_shardings on a mesh of that device")
         if self.device is not None:
             return placement_of(binding.single_device_sharding(self.device))
         if self.backend is None:

@@ -19,6 +19,7 @@ from lowering import clients
 from xfront_ir import ops
 
 from ..arrays import binding
+from ..dtypes import float0
 from ..sharding.errors import IndivisibleError
 from ..sharding.mesh import Mesh
 from ..sharding.partition_spec import PartitionSpec
@@ -268,6 +269,7 @@ class _Parallel:
             leaves, axes = self.axes(args, kwargs)
             places = [None if a is None else a % x.ndim for x, a in zip(leaves, axes, strict=True)]
             out_tree: Any = None
+            nothing: dict[int, np.ndarray] = {}      # results without values, by number
 
             def part(*parts: Any) -> list:
                 nonlocal out_tree
@@ -281,7 +283,11 @@ class _Parallel:
                 made, out_tree = tree_flatten(result)
                 wanted = _axes_of(self.out_axes, result, "out_axes", self.name)
                 rows, specs = [], []
-                for x, a in zip(made, wanted, strict=True):
+                nothing.clear()
+                for i, (x, a) in enumerate(zip(made, wanted, strict=True)):
+                    if getattr(x, "dtype", None) == float0:
+                        nothing[i] = _float0(np.shape(x), a, mesh.size)
+                        continue
                     ndim = kind_of(self.name, x)[0].ndim
                     if a is not None and not -ndim - 1 <= a <= ndim:
                         raise ValueError(f"pmap of {self.name}: out_axes has {a}, which is out of "
@@ -293,8 +299,9 @@ class _Parallel:
                 return rows
 
             mapped = Mapped(part, mesh, tuple(map(self.spec, places)), None, frozenset(), False)
-            results = mapped(tuple(leaves))
-            return tree_unflatten(out_tree, results)
+            results = iter(mapped(tuple(leaves)))
+            return tree_unflatten(out_tree, [
+                nothing[i] if i in nothing else next(results) for i in range(out_tree.num_leaves)])
 
         return jit(whole, static_argnums=self.static or None, donate_argnums=self.donated or None)
 
@@ -303,6 +310,12 @@ class _Parallel:
         if place is None:
             return PartitionSpec()
         return PartitionSpec(*[None] * place, self.axis_name)
+
+
+def _float0(shape: tuple[int, ...], axis: int | None, n: int) -> np.ndarray:
+    """What n devices give of a result of dtype float0."""
+    at = None if axis is None else axis % (len(shape) + 1)
+    return np.zeros(shape if at is None else (*shape[:at], n, *shape[at:]), float0)
 
 
 def _without(x: Any, at: int) -> Any:

@@ -11,6 +11,7 @@ import pytest
 from tests.device_checks import errors_of
 from tests.xfront.sharding import (
     checks,
+    context_checks,
     explicit_checks,
     manual_sum_checks,
     memory_checks,
@@ -23,7 +24,7 @@ from tests.xfront.sharding import (
     told_checks,
 )
 
-MODULES = (checks, explicit_checks, manual_sum_checks, memory_checks, moving_checks,
+MODULES = (checks, context_checks, explicit_checks, manual_sum_checks, memory_checks, moving_checks,
            partitioner_checks, placing_checks, shard_map_checks, sum_checks, sum_program_checks,
            told_checks)
 
