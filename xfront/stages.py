@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import lowering
 from lowering import clients
 from lowering.clients import platform_of
-from lowering.topologies import described, is_described
+from lowering.topologies import is_described
 from xfront_ir.core import Function
 from xfront_ir.passes.pipeline import simplify
 
@@ -39,6 +39,7 @@ from .tracing.collector import uncollected
 from .tracing.compiled import captures_first, compile_body, prune
 from .tracing.trace import state
 from .tracing.tracer import Tracer
+from .transforms.assigned import assigned, there
 from .transforms.custom_rules import named_argnums
 from .transforms.donation import forget_donated, refuse_consumed, refuse_twice, warn_of_unusable
 from .transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
@@ -516,7 +517,7 @@ class Lowered(_Stage):
         """
         place = self._place if topology is None else there(self._place, topology)
         if device_assignment is not None:
-            place = self._on(tuple(device_assignment), topology)
+            place = assigned(self._place, tuple(device_assignment), topology, self._is_abstract)
         home, wanted = platform_of(place.devices[0]), self._lowered.platform
         if topology is None and device_assignment is None and self._is_abstract:
             raise ValueError("compile: the program was lowered for an abstract mesh, which has no "
@@ -526,46 +527,6 @@ class Lowered(_Stage):
             raise NotImplementedError(f"compile: the program was lowered for {wanted}, but its "
                                       f"devices belong to {home}; lower it for {home}")
         return Compiled.of(self, compiler_options or {}, place)
-
-
-    def _on(self, devices: tuple[Any, ...], topology: str | None) -> Any:
-        """The placement of the program on these devices. Raises: ValueError where it has others, or
-        another number."""
-        if topology is not None:
-            raise ValueError("compile: device_assignment and topology cannot both be given, since "
-                             "each names the devices")
-        own = tuple(self._place.devices)
-        if len(devices) != len(own):
-            raise ValueError(f"compile: device_assignment has {len(devices)} devices, but the "
-                             f"program is spread over {len(own)}")
-        if not self._is_abstract:
-            if devices != own:
-                raise ValueError(
-                    "device_assignment passed to `.compile` must match the devices of the arrays "
-                    f"and shardings of the program, {[d.id for d in own]}, got "
-                    f"{[d.id for d in devices]}")
-            return self._place
-        if type(self._place) is Placement:
-            return placement_of(binding.single_device_sharding(devices[0]))
-        from .sharding.spread import elsewhere  # with the first program on several devices
-
-        return elsewhere(self._place, devices)
-
-
-def there(place: Any, topology: str) -> Any:
-    """The placement on the devices of a topology that corresponds to `place`.
-
-    Raises: the errors of `Lowered.compile`.
-    """
-    devices = described(topology).devices
-    if len(devices) < len(place.devices):
-        raise ValueError(f"compile: the program is spread over {len(place.devices)} devices, but "
-                         f"{topology} has only {len(devices)}")
-    if type(place) is Placement:
-        return placement_of(binding.single_device_sharding(devices[0]))
-    from .sharding.spread import elsewhere  # with the first program on several devices
-
-    return elsewhere(place, devices)
 
 
 def is_abstract(x: Any) -> bool:
