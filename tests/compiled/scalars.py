@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .data import COMPLEX, DIGITS, DTYPES, FLOATS, INTEGERS
+from .data import COMPLEX, DIGITS, DTYPES, FLOATS, INTEGERS, UNSIGNED
 from .program import Value, Writer
 
 
@@ -47,6 +47,7 @@ def extreme(w: Writer) -> None:
 def single(w: Writer) -> None:
     a = w.pick(lambda v: v.dtype not in COMPLEX and v.dtype != "bool")
     name = w.choice(("neg", "abs", "sign", "square", "neg"))
+    w.need(name != "abs" or a.dtype not in UNSIGNED)
     top, total = a.top, a.total
     if name == "square":
         w.need(a.computes)
