@@ -556,12 +556,10 @@ class RuleContext:
 
     @property
     def shared_mesh(self) -> MeshAxes | None:
-        """The mesh of a program on several devices, as far as its shardings name one."""
-        if self.num_partitions == 1:
-            return None
-        partition = self.module.partition
-        named = [s.mesh for s in (*partition.params, *partition.results) if s is not None]
-        return named[0] if named else partition.mesh
+        """The mesh of values that belong to several devices together, where it has several axes to
+        divide them."""
+        mesh = self.module.partition.mesh if self.is_shared and self.module is not None else None
+        return mesh if mesh is not None and sum([n > 1 for n in mesh.sizes]) > 1 else None
 
     @property
     def num_partitions(self) -> int:

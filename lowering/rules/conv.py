@@ -10,7 +10,6 @@ from lowering.rules.padding import cropped
 from xfront_ir import ops
 from xfront_ir.core import Op
 from xfront_ir.errors import IRTypeError
-from xfront_ir.sharding import Sharding, Spec
 
 from .dot import precision_config
 
@@ -58,12 +57,6 @@ def _whole_kernel(ctx: RuleContext, rhs: Any, op: Op) -> Any:
     """The kernel, undivided along its spatial axes in programs over several axes of a mesh: where
     both operands are divided there, XLA adds up products over all devices, also over those that
     hold the same ones."""
-    mesh, type = ctx.shared_mesh, op.operands[1].type
-    spatial = op.attrs["rhs_spec"][2:]
-    if mesh is None or sum([n > 1 for n in mesh.sizes]) < 2 or not spatial or not ctx.is_shared:
+    if ctx.shared_mesh is None:
         return rhs
-    held = type.sharding.spec.dims if type.sharding is not None else ((),) * type.ndim
-    spec = Spec([() if d in spatial else axes for d, axes in enumerate(held)],
-                [d for d in range(type.ndim) if d not in spatial])
-    return ctx.create("sdy.sharding_constraint", [rhs], [type],
-                      sharding=ctx.sharding(Sharding(mesh, spec), type))
+    return ctx.undivided(rhs, op.operands[1].type, op.attrs["rhs_spec"][2:])

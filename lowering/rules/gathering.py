@@ -7,6 +7,8 @@ a gather and the mode `clip` of a scatter are written here, as operations on the
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +18,7 @@ from xfront_ir import ops
 from xfront_ir.core import Op
 from xfront_ir.dtypes import bool_, u32
 from xfront_ir.ops.gathering import default_fill
+from xfront_ir.sharding import MeshAxes
 from xfront_ir.types import BOOL, TensorType, scalar, tensor
 
 from .elementwise import extremum
@@ -103,6 +106,16 @@ def _limits(op: Op) -> tuple[int, ...]:
     return tuple([shape[d] - sizes[d] for d in a["scatter_dims_to_operand_dims"]])
 
 
+def _uneven(mesh: MeshAxes, op: Op) -> list[int]:
+    """The dimensions of updates, one for each of indices, that some axes of a mesh would divide
+    unevenly while others hold copies: XLA loses updates there."""
+    sizes = [n for n in mesh.sizes if n > 1]
+    parts = [math.prod(axes) for k in range(1, len(sizes))
+             for axes in itertools.combinations(sizes, k)]
+    return [d for d, n in enumerate(op.operands[2].type.shape)
+            if d not in op.attrs["update_window_dims"] and any([n % part for part in parts])]
+
+
 def _scatter_with(combine: Callable[..., Callable[..., Any]] | None) -> Callable[..., Any]:
     """The lowering of a scatter. Index vectors are whole on each device: XLA's partitioner writes
     broadcasts of other shapes where they are divided."""
@@ -110,6 +123,8 @@ def _scatter_with(combine: Callable[..., Callable[..., Any]] | None) -> Callable
         a, operand, of_updates = op.attrs, op.operands[0].type, op.operands[2].type
         limits = _limits(op)
         indices = ctx.undivided(indices, op.operands[1].type, (op.operands[1].type.ndim - 1,))
+        if ctx.shared_mesh is not None:
+            updates = ctx.undivided(updates, of_updates, _uneven(ctx.shared_mesh, op))
         indices, of_indices = widened(ctx, indices, op.operands[1].type, limits)
         clipped = a["mode"] == "clip" and limits
         key = (op.definition, operand, of_indices, of_updates, *a, *a.values())

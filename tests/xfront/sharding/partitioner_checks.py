@@ -60,6 +60,20 @@ def check_convolutions_over_one_of_two_axes() -> None:
         expect_alone(all_of, x, over(SQUARE, spec))
 
 
+def check_gradients_of_sorts_along_an_axis_that_does_not_divide() -> None:
+    """They add up cotangents at places, some of which lie on the device that has fewest."""
+    def slope(x: Any) -> Any:
+        return xfront.grad(lambda x: jnp.sin(jnp.sort(x[1:], axis=0)).sum())(x)
+
+    def placed(x: Any) -> Any:
+        order = jnp.argsort(x[:, 0])[:7]
+        return jnp.zeros((8, 3)).at[order].add(jnp.sin(x[1:])), jnp.zeros(8).at[order].set(x[1:, 0])
+
+    for spec in (P("x", None), P("y", None), P(("x", "y"), None)):
+        for f in (slope, placed):
+            expect_alone(f, numbers(8, 3), over((4, 2), spec))
+
+
 def check_starts_beyond_the_end_of_a_divided_axis() -> None:
     def sliced(x: Any) -> Any:
         far = x.shape[0] * 3 + jnp.int32(x[0] * 0)
