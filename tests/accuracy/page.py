@@ -47,6 +47,17 @@ def worse(own: Errors, others: Errors) -> list[str]:
             and float(error) > max(2.0, float(others[name][dtype]))]
 
 
+_COMPILED = """
+## Compiled programs
+
+`python -m tests.compiled` compares random compiled programs with the NumPy evaluator, exactly where
+no operation rounds (CONTRIBUTING.md, Tests). Of the first programs from seed 200,000, 166 ran with
+jaxlib 0.10.2, 158 with 0.11.2 and 178 with 0.12.0.1, a quarter of them over divided arrays. On each
+version two gave a wrong value, which are mended: a minimum over divided arrays and a maximum of
+`float16` lost NaN. Longer runs have not been made yet.
+"""
+
+
 def page(recorded: dict[str, Errors]) -> str:
     """docs/accuracy.md."""
     own, others = recorded["xfront"], recorded["jax"]
@@ -56,4 +67,4 @@ def page(recorded: dict[str, Errors]) -> str:
                            if f"{name} {dtype}" in REASONS)
         cells = (f"{own[name][dtype]} | {others[name][dtype]}" for dtype in own[name])
         rows.append(f"| `{name}` | {' | '.join(cells)} | {reason} |")
-    return _HEAD + "\n".join(rows) + "\n"
+    return _HEAD + "\n".join(rows) + "\n" + _COMPILED
