@@ -12,7 +12,7 @@ from .program import Program, Value
 from .search import Finding, Search, Worker, blocks
 from .worker import program_of, wrong_with
 
-SAMPLE = (0,)
+SAMPLE = (0, 4000, 4001, 4002)
 """Blocks of seeds of which the suite runs each program."""
 
 
