@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 
-from lowering import compat
 from lowering.forms.conditions import f32, size
 from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
@@ -99,9 +98,7 @@ def digamma(b: Builder, op: Op, x: Value) -> Value:
     made = where(below, made - cotangent * math.pi, made).to(dtypes.f32)
     made = where(t == math.inf, math.inf, made)
     at_pole = (t <= 0.0) & (half == 0.0)
-    # before jaxlib 0.11, XLA's digamma(0) was NaN too
-    of_zero = math.nan if compat.VERSION < (0, 11) else -math.inf
-    return where(at_pole, where(t == 0.0, of_zero, t.like(math.nan)), made).value
+    return where(at_pole, where(t == 0.0, -math.inf, t.like(math.nan)), made).value
 
 
 def _log(x: Term) -> Term:

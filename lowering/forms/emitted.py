@@ -101,6 +101,11 @@ def _of_special(op: Op) -> Count:
     return 1 + (op.results[0].type.dtype.bits < 32) * (1 + len(op.operands)), 1
 
 
+def _of_digamma(op: Op) -> Count:
+    """CHLO's op, and a choice where the operand is 0."""
+    return 4 + _of_special(op)[0], 2
+
+
 def _in_doubles(op: Op) -> Count:
     """XLA's op, but for f64 a formula."""
     return (MANY if op.results[0].type.dtype is dtypes.f64 else 1), 1
@@ -145,7 +150,7 @@ _PLACED = {ops.dynamic_slice: 1, ops.dynamic_update_slice: 2}
 """Ops with starts, and how many operands stand before these."""
 _MANY = frozenset((
     ops.threefry2x32, ops.bessel_i0e, ops.betainc, ops.igamma, ops.igammac, ops.igamma_grad_a,
-    ops.random_gamma_grad, ops.gelu, ops.cholesky, ops.cosh, ops.sinh))
+    ops.lgamma, ops.random_gamma_grad, ops.gelu, ops.cholesky, ops.cosh, ops.sinh))
 _MANY_IF_COMPLEX = frozenset((
     ops.abs, ops.acos, ops.acosh, ops.asin, ops.asinh, ops.atan, ops.atanh, ops.cos, ops.exp,
     ops.exp2, ops.expm1, ops.log, ops.log1p, ops.max, ops.min, ops.sin, ops.sqrt, ops.tan,
@@ -157,7 +162,7 @@ _COUNTS: dict[object, Count | Callable[[Op], Count]] = {
                      ops.reduce_window_sum, ops.reduce_window_prod, ops.reduce_window_max,
                      ops.reduce_window_min), (2, 1)),
     **dict.fromkeys((ops.argmax, ops.argmin), (4, 1)),
-    **dict.fromkeys((ops.erf, ops.erfc, ops.erf_inv, ops.lgamma, ops.digamma, ops.bessel_i1e,
+    **dict.fromkeys((ops.erf, ops.erfc, ops.erf_inv, ops.bessel_i1e,
                      ops.polygamma, ops.zeta), _of_special),
     **dict.fromkeys((ops.scatter, ops.scatter_add, ops.scatter_mul, ops.scatter_min,
                      ops.scatter_max), _of_scatter),
@@ -166,5 +171,6 @@ _COUNTS: dict[object, Count | Callable[[Op], Count]] = {
     ops.lu: (2, 0), ops.rng_bit_generator: (3, 1), ops.select_and_scatter_add: (2, 1),
     convert: _of_convert, ops.integer_pow: _of_power, ops.exp2: (2, 1), ops.conj: (4, 2),
     ops.log1p: _in_doubles, ops.atanh: _in_doubles, ops.mulhi: _of_upper_half,
-    ops.cbrt: _of_cube_root, ops.sign: _of_sign, ops.square: _of_square, ops.select: _of_choice,
+    ops.cbrt: _of_cube_root, ops.digamma: _of_digamma, ops.sign: _of_sign,
+    ops.square: _of_square, ops.select: _of_choice,
     ops.select_n: _of_choice, ops.gather: _of_gather}

@@ -24,6 +24,12 @@ def cycle(*values: float) -> np.ndarray:
     return np.resize(values, _COUNT)
 
 
+def near(*places: float) -> np.ndarray:
+    """Points at both sides of some places, at distances from 1e-12 to 0.1 of their size."""
+    steps = np.logspace(-12, -1, 45) * (1 + 1e-5 / np.pi)
+    return np.concatenate([x + side * steps * (abs(x) or 1.0) for x in places for side in (1, -1)])
+
+
 WIDE = np.concatenate([line(-12, 12), decades(-9, 3), -decades(-9, 3)])
 POSITIVE = np.concatenate([line(0.01, 40), decades(-9, 3)])
 UNIT = np.concatenate([line(1e-4, 0.9999), decades(-9, -1)])
@@ -91,6 +97,25 @@ GRID: dict[str, tuple[np.ndarray, ...]] = {
     "xlog1py": (A, decades(-9, 3)),
     "xlogy": (A, decades(-9, 3)),
     "zeta": (line(1.1, 20), B),
+    "beta, a > 1e4": (cycle(1e4, 3e5, 1e6), line(1e-3, 8)),
+    "betaln, a > 1e4": (cycle(1e4, 3e5, 1e7), decades(-3, 7)),
+    "boxcox, x near 1": (near(1.0), np.resize((-1.5, 0.3, 2.0), 90)),
+    "comb, n > 50": (cycle(60, 100, 120), cycle(2, 5, 1, 20)),
+    "digamma, x near 1": (near(1.0, 2.0, 3.0),),
+    "entr, x near 1": (near(1.0),),
+    "erfinv, x near 0": (near(0.0),),
+    "erfinv, x near 1": (1 - decades(-6, -1),),
+    "gamma, x near 1": (near(1.0, 2.0, 3.0, 20.0),),
+    "gammaln, x < 0": (line(-9.7, -0.1),),
+    "gammaln, x near 1": (near(1.0, 2.0, 3.0),),
+    "gammaln, x > 1e3": (decades(3, 30),),
+    "logit, x near 0.5": (near(0.5),),
+    "ndtri, x near 0.5": (near(0.5),),
+    "poch, m near 0": (np.resize((0.3, 2.5, 30.0), 90), near(0.0)),
+    "rel_entr, x near 2": (near(2.0), np.resize((2.0,), 90)),
+    "spence, x near 1": (near(1.0),),
+    "xlogy, y near 1": (np.resize((0.3, 2.5), 90), near(1.0)),
+    "zeta, x near 1": (near(1.0)[:45], np.resize((0.7, 4.0), 45)),
 }
 """By how a function is called: its arguments."""
 

@@ -101,7 +101,7 @@ RIGHT: dict[str, Callable[..., Any]] = {
     "gamma": mp.gamma,
     "gammainc": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
     "gammaincc": lambda a, x: mp.gammainc(a, x, regularized=True),
-    "gammaln": mp.loggamma,
+    "gammaln": lambda x: mp.re(mp.loggamma(x)),
     "hyp1f1": mp.hyp1f1,
     "hyp2f1": mp.hyp2f1,
     "i0": lambda x: mp.besseli(0, x),
@@ -132,7 +132,7 @@ RIGHT: dict[str, Callable[..., Any]] = {
 
 def right(name: str, given: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The values of a function of the grid: of each the nearest number, and the rest."""
-    f = RIGHT[re.split(r", \w < ", name)[0]]
+    f = RIGHT[re.split(r", \w (?:<|>|near) ", name)[0]]
     with mpmath.workdps(_DIGITS):
         found = [f(*map(mp.mpmathify, point)) for point in zip(*(x.tolist() for x in given))]
         if any(x.dtype.kind == "c" for x in given):

@@ -19,7 +19,7 @@ from ..spreading import alike, spreads
 from ..traits import EXPENSIVE, MERGED, does, mark
 from .elementwise import clamp, exp, floor, log, log1p, sign, sin, sqrt, square, tanh
 from .families import Partial, elementwise, is_float, slope
-from .formulas import Term, where
+from .formulas import Term, polynomial, where
 
 if TYPE_CHECKING:
     from ..builder import Builder
@@ -122,11 +122,63 @@ def _density_of_large(a: Term, x: Term, near: Term) -> Term:
     return exp(-exponent) * scale
 
 
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156,
+             -3617 / 122400)
+
+
+def _after_stirling(x: Term) -> Term:
+    """lgamma(x) less (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 8. Source: DLMF 5.11.1."""
+    inverse = x.like(1) / x
+    return inverse * polynomial(square(inverse), _STIRLING)
+
+
+def log_beta(p: Term, q: Term) -> Term:
+    """log(B(p, q)), where at most one of p and q is large: then lgamma of the larger less that of
+    the sum by the differences of Stirling's terms."""
+    less = p < q
+    small, large = where(less, p, q), where(less, q, p)
+    far = large.like(8) < large
+    start, step = where(far, large, 8), where(far, small, 1)
+    end = start + step
+    drop = step - (start - 0.5) * log1p(step / start) - step * log(end)
+    drop = drop + _after_stirling(start) - _after_stirling(end)
+    return lgamma(small) + where(far, drop, lgamma(large) - lgamma(large + small))
+
+
+def is_large_beta(p: Term, q: Term) -> Term:
+    """Where `beta_power` holds."""
+    least = p.like(8)
+    return (least < p) & (least < q)
+
+
+def beta_power(p: Term, q: Term, x: Term, y: Term) -> Term:
+    """x^p y^q / B(p, q) for p and q above 8 and y = 1 - x: Stirling's formula, the powers relative
+    to those at their maximum. Source: Didonato and Morris, Algorithm 708, 1992."""
+    whole = p + q
+    apart = where(p < q, p - whole * x, whole * y - q)
+    falls = p * _above_log(-(apart / p)) + q * _above_log(apart / q)
+    rest = _after_stirling(p) + _after_stirling(q) - _after_stirling(whole)
+    return exp(-falls - rest) * sqrt(p * (q / whole) * (1 / (2 * math.pi)))
+
+
+def _above_log(x: Term) -> Term:
+    """x - log(1 + x); near 0 by the series of the area tangent of r = x / (2 + x)."""
+    near = abs(x) < 0.3
+    inside = where(near, x, 0)
+    r = inside / (inside + 2)
+    squared = square(r)
+    series = polynomial(squared, [1 / k for k in range(3, 25, 2)])
+    return where(near, r * (inside - series * squared * 2), x - log(where(near, 1, x + 1)))
+
+
 def _beta_density(p: Term, q: Term, x: Term, y: Term) -> Term:
     """x^(p-1) (1-x)^(q-1) / B(p, q); NaN outside [0, 1]"""
     powers = _times_log(p - 1, log(x)) + _times_log(q - 1, log1p(-x))
-    log_beta = lgamma(p) + lgamma(q) - lgamma(p + q)
-    return exp(where(x > 1, math.nan, powers - log_beta))
+    plain = exp(where(x > 1, math.nan, powers - log_beta(p, q)))
+    inside = is_large_beta(p, q) & (x > 0) & (x < 1)
+    p, q, x = where(inside, p, 8), where(inside, q, 8), where(inside, x, 0.5)
+    rest = 1 - x
+    return where(inside, beta_power(p, q, x, rest) / x / rest, plain)
 
 
 igamma = _float("igamma", slope(lambda a, x, y: igamma_grad_a(a, x)),

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import scipy.special as sp
+import scipy.stats
 
 import xfront
 import xfront.numpy as jnp
-from xfront.scipy import special
+from xfront.scipy import special, stats
 
 X = np.array([-12.0, -5.5, -2.3, -0.5, 0.3, 1.0, 2.5, 6.0], np.float32)
 P = np.array([1e-30, 1e-6, 1e-4, 0.01, 0.2, 0.5, 0.7, 0.99], np.float32)
@@ -166,3 +167,21 @@ def test_functions_of_two_take_f16(name):
     a, b = np.array([1.5, 9.0], np.float16), np.array([2.0, 3.0], np.float16)
     want = getattr(sp, name)(a.astype(float), b.astype(float))
     np.testing.assert_allclose(np.asarray(getattr(special, name)(a, b)), want, rtol=2e-2)
+
+
+def test_beta_functions_of_negative_integers_and_large_numbers():
+    a = np.array([-1, -2, -2, -3, -3, -3, 1, -2, -1, 0], np.float32)
+    b = np.array([1, 1, 2, 3, 2, 4, -3, 0.5, -1, 0], np.float32)
+    np.testing.assert_allclose(special.betaln(a, b), sp.betaln(a, b), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(special.beta(a, b)[:5], sp.beta(a, b)[:5], rtol=1e-6)
+    a, b, x = np.broadcast_arrays(np.array([1e5, 1e4, 100, 7.9]), np.array([[1e5], [300]]), 0.0)
+    x = a / (a + b) * np.array([1, 1.002, 0.99, 0.9])
+    with xfront.enable_x64():
+        np.testing.assert_allclose(special.betainc(a, b, x), sp.betainc(a, b, x), rtol=1e-12)
+        slope = xfront.vmap(xfront.grad(special.betainc, 2))(a.ravel(), b.ravel(), x.ravel())
+    np.testing.assert_allclose(slope, scipy.stats.beta.pdf(x, a, b).ravel(), rtol=1e-11)
+    narrow = [v.astype(np.float32) for v in (a, b, x)]
+    wide = [v.astype(np.float64) for v in narrow]
+    np.testing.assert_allclose(special.betainc(*narrow), sp.betainc(*wide), rtol=3e-4)
+    np.testing.assert_array_equal(special.digamma(np.float32([0, -0.0])), -np.inf)
+    assert (stats.betabinom.logpmf(0, 0, jnp.array([1.0, 2.5]), 3.0) == 0).all()

@@ -208,13 +208,35 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def betaln_of(a: Any, b: Any) -> Any:
+    a, b, pole = _without_poles(a, b)
     smaller = compare(ops.lt, a, b)
     small, large = choose(smaller, a, b), choose(smaller, b, a)
     both = emit(ops.and_, compare(ops.ge, small, _LARGE), emit(ops.is_finite, add(a, b)))
     first = choose(both, 1.0, small)
     apart = add(emit(ops.lgamma, first), lgamma_drop(choose(both, 1.0, large), first))
-    return choose(both, _betaln_of_large(choose(both, large, _LARGE), choose(both, small, _LARGE)),
+    made = choose(both, _betaln_of_large(choose(both, large, _LARGE), choose(both, small, _LARGE)),
                   apart)
+    return choose(pole, math.inf, made)
+
+
+def _without_poles(a: Any, b: Any) -> Any:
+    """Two numbers with the same |beta|, none of which is a pole of gamma; and where there are none.
+
+    Where a is an integer that is not positive, |beta(a, b)| is beta(1 - a - b, b) if b is a
+    positive integer and that is defined, and infinite otherwise. Source: `scipy.special.beta`.
+    """
+    smaller = compare(ops.lt, a, b)
+    small, large = choose(smaller, a, b), choose(smaller, b, a)
+    pole = emit(ops.and_, compare(ops.le, small, 0),
+                compare(ops.eq, small, emit(ops.floor, small)))
+    pole = emit(ops.and_, pole, emit(ops.is_finite, add(small, large)))
+    whole = emit(ops.and_, compare(ops.gt, large, 0),
+                 compare(ops.eq, large, emit(ops.floor, large)))
+    turned = emit(ops.and_, whole, compare(ops.le, add(small, large), 0))
+    turned = emit(ops.and_, pole, turned)
+    rest = sub(sub(1, small), large)
+    return (choose(turned, rest, small), large,
+            emit(ops.and_, pole, emit(ops.not_, turned)))
 
 
 def _betaln_of_large(a: Any, b: Any) -> Any:
@@ -271,8 +293,14 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
     Array(0.083, dtype=float32)
     """
     a, b = together("beta", a, b)
+    size = emit(ops.exp, betaln_of(a, b))
     sign = mul(mul(gammasgn_of(a), gammasgn_of(b)), gammasgn_of(add(a, b)))
-    return strong(mul(sign, emit(ops.exp, betaln_of(a, b))))
+    sign = choose(compare(ops.eq, size, 0), 1.0, sign)         # also where gamma(a + b) has a pole
+    turned = emit(ops.and_, compare(ops.ne, sign, sign), emit(ops.is_finite, size))
+    larger = emit(ops.max, a, b)
+    half = mul(larger, 0.5)
+    odd = compare(ops.ne, half, emit(ops.floor, half))
+    return strong(mul(choose(turned, choose(odd, -1.0, 1.0), sign), size))
 
 
 @eager

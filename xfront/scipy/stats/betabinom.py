@@ -9,7 +9,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...numpy.shorthand import add, compare, sub
+from ...numpy.shorthand import add, choose, compare, stopped, sub
 from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.gammas import betaln_of
@@ -31,6 +31,8 @@ _betabinom = Family("betabinom", "n a b", placed="loc", low=0.0, high=lambda n, 
 
 def _log_mass(k: Any, n: Any, a: Any, b: Any) -> Any:
     share = sub(betaln_of(add(k, a), add(sub(n, k), b)), betaln_of(a, b))
+    # with n = k = 0 both logarithms are the same, but a compiler rounds them differently
+    share = sub(share, choose(compare(ops.eq, n, 0), stopped(share), 0.0))
     return add(log_choices(n, k), share)
 
 
