@@ -16,8 +16,8 @@ Errors = dict[str, dict[str, float]]
 _ZERO = "at a zero of the function, where the terms of its sum are rounded"
 REASONS: dict[str, str] = {
     "bessel_jn(x, v=5) float64": _ZERO + " (15.70); 1e-13 beside J0",
-    "beta, a > 1e4 float32": "the exponential of a logarithm of about -100, whose last digit counts "
-                             "as often",
+    "beta, a > 1e4 float32": "the exponential of a logarithm of about -100, whose last digit "
+                             "counts as often",
     "betaln float32": _ZERO,
     "betaln, a > 1e4 float64": _ZERO,
     "ndtri, x near 0.5 float64": "x - 1/2 is a factor of a rational function, of which three terms "
