@@ -182,10 +182,11 @@ _MOST_OPS = 100
 """The most operations that are looked at."""
 
 
-# Arrays of 7 axes or more: XLA's library ends the process where the terms are products of which one
-# factor is repeated, or an axis has one element. Other passes would move the reshape; the barrier
-# is gone when operations are merged.
-@form(ops.reduce_sum, when=floats & over_axes, only=of_many_axes, before=(0, 11), needed=True,
+# Arrays of 7 axes or more and 2**12 elements or more: XLA's library ends the process where the terms
+# are products of which one factor is repeated, or an axis has one element. Other passes would move
+# the reshape; the barrier is gone when operations are merged.
+@form(ops.reduce_sum, when=floats & size(2 ** 12) & over_axes, only=of_many_axes, before=(0, 11),
+      needed=True,
       row="kernels.reduction: sum of products, 7 axes")
 def sum_over_merged_axes(b: Builder, op: Op, x: Value) -> Value:
     """The sum over fewer axes: no two reduced ones follow each other, and no two others."""

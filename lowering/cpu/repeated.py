@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from lowering.forms.conditions import of, over_axes
+from lowering.forms.conditions import of, over_axes, size
 from lowering.forms.places import Place
 from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
@@ -103,8 +103,8 @@ def _groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[list[int],
 
 
 # Sums of repeated terms: before jaxlib 0.11, XLA's library adds them up in threads that do not wait
-# for each other. Elsewhere this is less work.
-@form(ops.reduce_sum, when=_FLOATS & over_axes, known=repeats_terms, needed=True,
+# for each other. Elsewhere this is less work. The library takes sums of 2**12 terms or more.
+@form(ops.reduce_sum, when=_FLOATS & size(2 ** 12) & over_axes, known=repeats_terms, needed=True,
       row="kernels.reduction: sum of a broadcast")
 def sum_of_repeated(b: Builder, op: Op, x: Value) -> Value:
     """The sum of the terms that differ, times how often each occurs."""
