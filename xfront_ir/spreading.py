@@ -85,7 +85,7 @@ def refuse_other_sums(name: str, what: str, wanted: Sequence[TensorType],
     """Refuse values that devices hold as terms of a sum, or reduced, over other axes than a body
     takes or another branch gives: XLA ends the process there. Raises: ShardingTypeError."""
     for w, g in zip(wanted, got, strict=True):
-        if w.sums != g.sums:
+        if w.sharding is not g.sharding and w.sums != g.sums:
             refuse(f"{name}: {what} must be {w}, got {g}: devices hold it as terms of a sum, or "
                    f"reduced, over other axes; {RESHARD}")
 

@@ -182,9 +182,9 @@ _MOST_OPS = 100
 """The most operations that are looked at."""
 
 
-# Arrays of 7 axes or more and 2**12 elements or more: XLA's library ends the process where the terms
-# are products of which one factor is repeated, or an axis has one element. Other passes would move
-# the reshape; the barrier is gone when operations are merged.
+# Arrays of 7 axes or more, of 2**12 elements or more: XLA's library ends the process where the
+# terms are products of which one factor is repeated, or an axis has one element. Other passes would
+# move the reshape; the barrier is gone when operations are merged.
 @form(ops.reduce_sum, when=floats & size(2 ** 12) & over_axes, only=of_many_axes, before=(0, 11),
       needed=True,
       row="kernels.reduction: sum of products, 7 axes")

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 from lowering.context import MARK, body_of
 from xfront_ir import ops
+from xfront_ir.analysis import functions
 from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.opdef import OpDef
 from xfront_ir.regions import with_bodies
@@ -52,8 +53,17 @@ def place_forms(fn: Function, facts: Facts = NO_FACTS, *, has_fences: bool = Tru
       platform: the platform whose forms are placed.
       needed_only: whether to leave out the forms that exist for speed.
     """
+    if needed_only and not _may_need_forms(fn, platform):
+        return fn
     place = Place(fn, {}, facts.is_private, has_fences=has_fences)
     return _Placing(facts, has_fences, platform, needed_only).function(place, NO_OPS)
+
+
+def _may_need_forms(fn: Function, platform: str) -> bool:
+    """Whether some op has a form that is needed: most programs have none, and finding that out
+    takes less than the walk."""
+    met = set().union(*[[op.definition for op in one.ops] for one in functions(fn)])
+    return any([form.needed for definition in met for form in forms_of(definition, platform)])
 
 
 def form_of(op: Op) -> Written | None:

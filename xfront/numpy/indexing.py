@@ -27,7 +27,7 @@ from ..arrays.holders import held_by
 from ..arrays.operands import broadcast_shapes, broadcast_to, convert, operand
 from ..arrays.promotion import dtype_kind
 from ..arrays.templates import Templates
-from ..config import check_static_indices as checks_static
+from ..config import check_static_indices
 from ..config import staging as staging_state
 from ..errors import IndexBroadcastError, NonConcreteBooleanIndexError
 from ..tracebacks import shorten
@@ -216,7 +216,7 @@ def getitem(x: Any, index: Any) -> Any:
     try:
         if type(x) is binding.ArrayImpl and state.current is None:
             kind = type(index)
-            if kind is int and not checks_static.value:
+            if kind is int and not _CHECKED.value:
                 return (_FIRST or _make_first())[0](x, index)
             if kind is slice:
                 shape = x.aval.shape
@@ -257,6 +257,7 @@ def _row(x: Tracer, i: int, shape: tuple[int, ...]) -> Tracer:
     return emit(ops.reshape, row, shape=rest)
 
 
+_CHECKED = check_static_indices.state
 _SLICES: dict[Any, Pattern] = {}
 _FIRST: list[Any] = []
 _GET: list[Any] = []
@@ -293,7 +294,7 @@ def read(x: Any, index: Any, mode: str | None = None, fill_value: Any = None,
             raise ValueError("at[].get: fill_value must be a scalar, got shape "
                              f"{np.shape(fill_value)}")
         fill_value = np.asarray(fill_value).item()
-    if checks_static.value and READ_MODES[mode] == "promise_in_bounds":
+    if _CHECKED.value and READ_MODES[mode] == "promise_in_bounds":
         _refuse_outside(x.shape, given, pattern, wrap)
     target = deepest((x, given), state.current)
     if target is None:

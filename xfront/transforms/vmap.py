@@ -186,14 +186,14 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
         return results.together(made) if results else made
 
     made = front_door(wrapped, fun)
-    made.__doc__ = _documentation(name, getattr(fun, "__doc__", None))
+    own = fun.__doc__
+    made.__doc__ = (
+        f"{name}, mapped over an axis of its arguments: it takes these with one more axis."
+        f"{f'{_ORIGINAL}{own}' if own else ''}")
     return made
 
 
-def _documentation(name: str, own: str | None) -> str:
-    """The documentation of a mapped function, of its name and its own documentation."""
-    mapped = f"{name}, mapped over an axis of its arguments: it takes these with one more axis."
-    return f"{mapped}\n\nOriginal documentation:\n\n{own}" if own else mapped
+_ORIGINAL = "\n\nOriginal documentation:\n\n"
 
 
 def _of_types(fun: Callable[..., Any], args: tuple, kwargs: dict, in_axes: Any, chunk: Any,

@@ -25,9 +25,7 @@ from ..analysis import op_has_effects
 from ..builder import Builder
 from ..core import Function, Value
 from ..opdef import OpDef, lookup
-from ..passes.bodies import batched, remembered, settle, vectorize, vectorize_into
-from ..passes.bypass import bypass
-from ..passes.inside import everywhere
+from ..passes.bodies import batched, bypassed, remembered, settle, vectorize, vectorize_into
 from ..traits import LIGHT
 from ..types import I32, tensor
 from .families import move_batch
@@ -148,10 +146,7 @@ def _each_where_taken(b: Builder, cond: OpDef, branches: Sequence[Function], ind
 
 def _short(branch: Function) -> Function:
     """A branch in which values go around the ops that hand them through."""
-    return remembered(branch, "short", lambda: _bypassed(settle(branch)))
-
-
-_bypassed = everywhere(bypass, "bypassed")
+    return remembered(branch, "short", lambda: bypassed(settle(branch)))
 
 
 def _parts(branch: Function) -> tuple[list[int | None], Function]:

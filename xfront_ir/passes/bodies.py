@@ -15,9 +15,11 @@ from ..core import Function, Op, Value, bodies_of, forced, remembered
 from ..fingerprint import identity
 from ..regions import select
 from ..types import TensorType
+from .bypass import bypass
 from .dead_code import dead_code
 from .discharge import content_type, discharge, discharge_to, refs_of, refuse_twice
 from .inline import expand, inline_calls, settle
+from .inside import everywhere
 from .jvp import Flags, jvp
 from .linearize import Linearized, divide, linear_transpose, linearize
 from .remat import divide_checkpoint
@@ -28,13 +30,17 @@ from .vectorize import Positions, batched, vectorize, vectorize_into
 
 __all__ = [
     "NOWHERE", "Flags", "Linearized", "Names", "Positions", "axis_names",
-    "batched", "content_type", "dead_code", "discharge", "discharge_to", "divide",
+    "batched", "bypassed", "content_type", "dead_code", "discharge", "discharge_to", "divide",
     "divide_checkpoint", "expand", "has_effects", "inline_calls", "invariants", "join", "jvp",
     "jvp_to", "like_body", "linear_first", "linear_transpose", "linearize", "loops", "refs_of",
     "refuse_twice", "remembered",
     "rule_fingerprint", "select", "settle", "slice_of", "strong", "strong_body", "transpose",
     "transpose_to", "unzip", "varying", "vectorize", "vectorize_into",
 ]
+
+
+bypassed = everywhere(bypass, "bypassed")
+"""The pass after which no body of an op, however deep, takes or gives what it only hands on."""
 
 
 def rule_fingerprint(rule: Any) -> bytes:

@@ -115,7 +115,7 @@ def push_forward(b: Builder, fn: Function, tangents: dict[Value, Value]
                     b, here, given)
         for v, t in zip(op.results, made, strict=True):
             if t is not None:
-                same = t.type is v.type or t.type.sums == v.type.sums
+                same = t.type.sharding is v.type.sharding or t.type.sums == v.type.sums
                 tangents[v] = t if same else _held_as(b, v, t)
     returns: Sequence[Value] = fn.returns
     return tuple([env.get(v, v) for v in returns]), [tangent(v) for v in returns]

@@ -134,7 +134,9 @@ def _push(b: Builder, fn: Function, env: dict[Value, Value], place: dict[Value, 
             batch = definition.rule("batch")
         results, places = batch(b, op, given, positions, axis)
         for v, made, p in zip(op.results, results, places, strict=True):
-            env[v] = made if made.type.sums == v.type.sums else _held_as(b, v, made, p, axis[1])
+            t, wanted = made.type, v.type
+            same = t.sharding is wanted.sharding or t.sums == wanted.sums
+            env[v] = made if same else _held_as(b, v, made, p, axis[1])
             if p is not None:
                 place[v] = p
 

@@ -55,7 +55,7 @@ def made(name, transform):
     ("x.at[i].add", "grad", 183, 646),
     ("einsum", "grad", 248, 400),
     ("cond", "vmap", 298, 626),
-    ("scan", "vmap", 250, 918),
+    ("scan", "vmap", 250, 930),
     ("where", "vmap", 115, 199),
     ("softmax", "vmap", 155, 371),
     ("x.at[i].add", "vmap", 168, 251),
