@@ -20,8 +20,9 @@ from lowering.forms.conditions import (
 from lowering.forms.places import Place
 from lowering.forms.registry import form, in_programs, near_memory
 from xfront_ir import dtypes, ops
+from xfront_ir.analysis import functions
 from xfront_ir.builder import Builder
-from xfront_ir.core import Op, Value
+from xfront_ir.core import Function, Op, Value, remembered
 from xfront_ir.opdef import OpDef
 from xfront_ir.ops.convert import convert
 from xfront_ir.ops.formulas import Term, where
@@ -161,6 +162,8 @@ def reduce_and(b: Builder, op: Op, x: Value) -> Value:
 
 def of_many_axes(place: Place, op: Op) -> bool:
     """Arrays of 7 axes or more among those that are computed in the kernel of the op."""
+    if not any([_has_many_axes(fn) for fn in _in_reach(place)]):
+        return False
     seen: set[Value] = set()
     left = [(place, op.operands[0])]
     while left and len(seen) < _MOST_OPS:
@@ -180,6 +183,24 @@ def of_many_axes(place: Place, op: Op) -> bool:
 
 _MOST_OPS = 100
 """The most operations that are looked at."""
+
+
+def _in_reach(place: Place) -> set[Function]:
+    """The Function of a place, and those around it whose values it is given."""
+    found, left = {place.function}, [place]
+    while left:
+        around = {source.place for source in left.pop().given.values()
+                  if not isinstance(source, int)}
+        left += [p for p in around if p.function not in found]
+        found.update([p.function for p in around])
+    return found
+
+
+def _has_many_axes(fn: Function) -> bool:
+    """Whether some array in a Function, or in one inside it, has 7 axes or more."""
+    return remembered(fn, "many axes", lambda: any([
+        v.type.ndim >= 7 for one in functions(fn)
+        for v in (*one.params, *[r for op in one.ops for r in op.results])]))
 
 
 # Arrays of 7 axes or more, of 2**12 elements or more: XLA's library ends the process where the

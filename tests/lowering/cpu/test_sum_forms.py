@@ -34,13 +34,14 @@ REPEATED = {
     "slice": lambda x: jnp.sum(jnp.broadcast_to(x, TO)[1:, ::-1]),
     "called": lambda x: jnp.sum(xfront.jit(lambda y: y * y)(jnp.broadcast_to(x, TO))),
     "narrow": lambda x: jnp.sum(jnp.broadcast_to(x.astype("bfloat16"), TO)).astype("float32"),
-    "rows": lambda x: jnp.sum(jnp.broadcast_to(x[:, 0, None], (32, 3)), axis=1),
+    "rows": lambda x: jnp.sum(jnp.broadcast_to(x[:, 0, None], (32, 128)), axis=1),
 }
 EACH = {
     "array": lambda x: jnp.sum(jnp.broadcast_to(x, TO) * jnp.arange(96.0)
                                * jnp.arange(4.0)[:, None, None]),
     "kept axes": lambda x: jnp.sum(jnp.broadcast_to(x, TO), axis=1),
     "integers": lambda x: jnp.sum(jnp.broadcast_to(x.astype(int), TO)),
+    "few terms": lambda x: jnp.sum(jnp.broadcast_to(x[:, 0, None], (32, 127)), axis=1),
     "sorted": lambda x: jnp.sum(jnp.sort(jnp.broadcast_to(x, TO), axis=2)),
 }
 
@@ -88,3 +89,11 @@ def test_sums_of_products_over_many_axes(name: str) -> None:
 def test_few_axes_stay() -> None:
     x = np.ones((3, 1, 2, 2, 8, 8), np.float32)
     assert forms_of(lambda x: (x * x).sum(3), x) == []
+
+
+def test_few_terms_or_axes_are_left_to_the_plain_rule() -> None:
+    """XLA has its library from 4,096 terms on, and its fault from seven axes on."""
+    for shape in ((3, 1, 2, 2, 8, 8, 2), (2, 1, 2, 2, 8, 64), (6, 2, 512)):
+        x = np.ones(shape, np.float32)
+        taken = forms_of(lambda x, y: (x * y).sum(1), x, x)
+        assert "reduce.sum_over_merged_axes" not in taken, shape
