@@ -15,7 +15,7 @@ from lowering import disk_cache
 from lowering.cpu import fences
 from lowering.cpu.fences import NO_FACTS, Facts, fence_pass
 from lowering.cpu.kernels import Region
-from lowering.forms.extras import FENCES, NOTHING, Extras, extras
+from lowering.forms.extras import ALWAYS, FENCES, Extras, extras
 from lowering.partitioning import Partition
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
@@ -258,7 +258,7 @@ def test_who_has_them(func, monkeypatch) -> None:
     assert extras("fast", "cpu", 1).fences and extras("eager", "cpu", 1).fences
     assert not extras("eager", "cpu", 1, tiny=True).fences
     assert extras("jit", "cpu", 1, tiny=True).fences
-    assert extras("jit", "cpu", 2) == NOTHING and not extras("jit", "cuda", 1).fences
+    assert extras("jit", "cpu", 2) == ALWAYS["cpu"] and not extras("jit", "cuda", 1).fences
     fn = func([LARGE], lambda b, x: shared(b, x, 70))
     assert "@fence" not in lowering.lower(fn).as_text()
     assert "@fence" not in lowering.lower(fn, partition=Partition(num_partitions=2)).as_text()
