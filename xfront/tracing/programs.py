@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import ops
-from xfront_ir.analysis import axis_names, meshes
+from xfront_ir.analysis import axis_names, functions, meshes, standing_bodies
 from xfront_ir.core import Function, Value, bodies_of, forced
 from xfront_ir.fingerprint import fingerprint, skeleton
 from xfront_ir.literal import Literal
@@ -152,8 +152,10 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
 
 
 def _size_of(function: Function, request: Any) -> int:
-    """About how many ops a program has; derivatives go forwards and backwards."""
-    return expanded_size(function, 10_000) * (1 if request is None else 3)
+    """About how many ops a program has, those of each body once; derivatives go forwards and
+    backwards."""
+    ops = sum([len(one.ops) for one in functions(function, standing_bodies)])
+    return ops if request is None else 3 * ops
 
 
 def with_function(body: Body, function: Function) -> Body:
