@@ -22,6 +22,7 @@ BASES = {
     "BroadcastError": (TypeError,),
     "IndexBroadcastError": (IndexError,),
     "MatrixShapeError": (TypeError, ValueError),
+    "MatrixDtypeError": (NotImplementedError, TypeError),
     "InconclusiveDimensionOperation": (Exception,),
     "JaxRuntimeError": (RuntimeError,),
 }

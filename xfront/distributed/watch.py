@@ -66,6 +66,7 @@ class _Leaving:
         self.processes, self.here = processes, processes.index
         self.alone = False
         self.settled = threading.Event()
+        self.settle()                            # there may be no others
 
     def heard(self, index: int, counts: str, name: str) -> bool:
         """Record that a process has left; whether this one waits for it for ever."""

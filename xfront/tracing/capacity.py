@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 KEPT = 2 ** 28
@@ -24,7 +24,6 @@ MAPS, LIMIT = "/proc/self/maps", "/proc/sys/vm/max_map_count"
 MOST_OF_A_PROGRAM = 200
 
 
-K = TypeVar("K")
 clock = itertools.count(1).__next__
 """Gives a larger number at each call."""
 
@@ -38,10 +37,14 @@ class Kept(Protocol):
     def bytes(self) -> int: ...
 
 
-def least_recent(kept: Mapping[K, Kept], room: int) -> list[K]:
+K = TypeVar("K")
+V = TypeVar("V", bound=Kept)
+
+
+def least_recent(kept: dict[K, V], room: int) -> list[K]:
     """The keys of those that were not used for longest, so that the others take three quarters of
     `room` bytes; none where all of them take less than that room. The last one used stays."""
-    held = list(kept.items())                    # other threads may add some meanwhile
+    held = [*kept.copy().items()]                # other threads add and remove some meanwhile
     total = sum([k.bytes for _, k in held])
     if total <= room:
         return []

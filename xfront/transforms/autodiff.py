@@ -54,6 +54,7 @@ from .flat import (
     typed,
 )
 from .narrowed import moving_leaves
+from .shared_traces import is_plain
 
 if TYPE_CHECKING:
     from .signatures import (
@@ -404,6 +405,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, in_
       the tangent of the value without computing the value again. It raises TypeError where the
       tangents have another structure than the primals, ValueError for another shape or dtype.
       `f_jvp.out_nzs` is a tree of bools like the value: False where the tangent is always zero.
+      Where the value has containers of users' classes, which may refuse bools, it is a tuple with
+      one bool for each leaf.
     Raises: TypeError where a leaf of the primals is not an array; ValueError where `in_nzs` is no
       tree prefix, or has other leaves than bools.
 
@@ -447,7 +450,8 @@ class _Linearized:
     def with_aux(self, linear: Any) -> tuple:
         """The value, the linear map, and aux where there is one."""
         tree = tree_structure(self.value)
-        linear.out_nzs = tree_unflatten(tree, self.split.active_out[:tree.num_leaves])
+        moving = self.split.active_out[:tree.num_leaves]
+        linear.out_nzs = tree_unflatten(tree, moving) if is_plain(tree) else moving
         return self.value, linear, *self.aux
 
 

@@ -52,7 +52,7 @@ def shared(what: Hashable, fun: Any, known: Sequence[Any], tree: Any,
     code = getattr(fun, "__code__", None)
     if state.place is not None or code is not None and is_library(code):
         return trace()                           # ops of a library have the lines of its callers
-    if not _is_plain(tree) or (read := reads(fun, *known)) is None:
+    if not is_plain(tree) or (read := reads(fun, *known)) is None:
         return trace()
     key = (what, tuple(map(id, read)), tree, tuple(kinds), trace_key(), state.axes, state.scope,
            sets_of(leaves or ()))
@@ -67,11 +67,11 @@ def shared(what: Hashable, fun: Any, known: Sequence[Any], tree: Any,
     return flat
 
 
-def _is_plain(tree: Any) -> bool:
+def is_plain(tree: Any) -> bool:
     """Whether a tree holds containers of Python alone: those of users have methods, which read."""
     data = tree.node_data()
     return data is None or (data[0] in (tuple, list, dict, type(None))
-                            and all(map(_is_plain, tree.children())))
+                            and all(map(is_plain, tree.children())))
 
 
-__all__ = ["shared"]
+__all__ = ["is_plain", "shared"]
