@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,14 +33,9 @@ def attribute_text(value: Any, where: str = "the attribute") -> str:
     if kind is float:
         return _number_text(np.float64(value), True)
     if isinstance(value, (str, bytes)):
-        return _string_text(value)
+        return _string_text(value, where)
     if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise TypeError(f"{where} must be a dict with strings as keys, got the key {key!r}")
-        listed = [f"{key if _BARE.match(key) else _string_text(key)} = "
-                  f"{attribute_text(value[key], f'{where}[{key!r}]')}" for key in sorted(value)]
-        return f"{{{', '.join(listed)}}}"
+        return dict_text(value, lambda key: f"{where}[{key!r}]", where)
     if isinstance(value, (np.ndarray, np.generic)):
         found = _element(value.dtype)
         if found is not None:
@@ -51,6 +46,23 @@ def attribute_text(value: Any, where: str = "the attribute") -> str:
     raise TypeError(f"{where} must be a bool, a real number, a NumPy scalar or array of these, a "
                     f"string or a dict, got {value!r} of type {kind.__name__}; write np.array(...) "
                     "for a list, and pass values that are traced as operands")
+
+
+def dict_text(values: Mapping[str, Any], where: Callable[[str], str],
+              what: str = "the attributes") -> str:
+    """MLIR's text of a dict of attributes; `where` names one of them in errors, `what` the dict.
+
+    Raises: as `attribute_text`; TypeError for a name that is no string; ValueError for an empty
+      one.
+    """
+    for key in values:
+        if not isinstance(key, str):
+            raise TypeError(f"{what} must be a dict with strings as keys, got the key {key!r}")
+        if not key:
+            raise ValueError(f"{what} must have names, got {key!r} as one")
+    listed = [f"{key if _BARE.match(key) else _string_text(key, where(key))} = "
+              f"{attribute_text(values[key], where(key))}" for key in sorted(values)]
+    return f"{{{', '.join(listed)}}}"
 
 
 def _element(dtype: Any) -> str | None:
@@ -85,7 +97,15 @@ def _list_text(x: np.ndarray) -> str:
     return f"[{', '.join(map(_list_text, map(np.asarray, x)))}]"
 
 
-def _string_text(value: str | bytes) -> str:
-    data = value.encode() if isinstance(value, str) else value
+def utf8(value: str, where: str) -> bytes:
+    """The bytes of a text. Raises: ValueError where it has half a surrogate pair, and so none."""
+    try:
+        return value.encode()
+    except UnicodeEncodeError as e:
+        raise ValueError(f"{where} must be text that UTF-8 can hold, got {value!r}: {e}") from None
+
+
+def _string_text(value: str | bytes, where: str) -> str:
+    data = utf8(value, where) if isinstance(value, str) else value
     return '"' + "".join([chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}"
                           for c in data]) + '"'

@@ -15,15 +15,17 @@ import _thread  # threading.Thread.start waits, and a signal may interrupt that
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
+from math import prod
 from operator import attrgetter
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
+from xfront_ir.analysis import functions
 from xfront_ir.core import Function, Op, Value, forced
 from xfront_ir.dtypes import DType
-from xfront_ir.errors import MissingRule
+from xfront_ir.errors import IRValueError, MissingRule
 from xfront_ir.literal import Literal, literal
 from xfront_ir.locations import Location
 from xfront_ir.opdef import OpDef
@@ -50,6 +52,12 @@ MAX_CONTEXT_BYTES = 32 << 20
 MAX_CONTEXT_USES = 2000
 """Limits of a context, which keeps all its types, attributes and constants; above them a new one is
 made."""
+
+
+def has_address(shape: Sequence[int], itemsize: int) -> bool:
+    """Whether XLA can count the bytes of an array. Sizes of 0 make no array small enough: NumPy and
+    XLA multiply the others all the same."""
+    return min(shape, default=0) >= 0 and itemsize * prod([d or 1 for d in shape]) < 1 << 63
 
 
 # --- registry -----------------------------------------------------------------------------
@@ -647,12 +655,22 @@ class RuleContext:
                 return self.type(t.type)
             if isinstance(t, TensorType):
                 shape = (*t.shape, *t.dtype.physical)
+                if not has_address(shape, t.dtype.numpy.itemsize):
+                    self._refuse_size(t)
                 found = self.ir.RankedTensorType.get(shape, self.mlir.element(t.dtype),
                                                      loc=self.mlir.unknown)
                 self._types[t] = found
             else:
                 return t                         # an MLIR type: tokens have none in the IR
         return found
+
+    def _refuse_size(self, t: TensorType) -> None:
+        """Raise IRValueError for a type that no array can have; XLA ends the process for some."""
+        whole = () if self.module is None else functions(self.module.function)
+        found = [op for fn in whole for op in fn.ops if t in [v.type for v in op.results]]
+        made = f", made at {found[0].loc}," if found and found[0].loc is not None else ""
+        raise IRValueError(f"{t}{made} cannot be an array: its sizes must be 0 or more, and it "
+                           "must have fewer than 2**63 bytes")
 
     @property
     def token_type(self) -> Any:

@@ -92,15 +92,27 @@ _flags: list[str] = []
 
 
 def flags_were_read() -> None:
-    """Keep the value that `XLA_FLAGS` has now: XLA reads it once, with its first client, and what
+    """Keep the flags that `XLA_FLAGS` gives now: XLA reads it once, with its first client, and what
     the variable is set to later changes no program."""
     if not _flags:
-        _flags.append(os.environ.get("XLA_FLAGS", ""))
+        _flags.append(_flags_now())
 
 
 def xla_flags() -> str:
     """The flags under which XLA compiles in this process."""
-    return _flags[0] if _flags else os.environ.get("XLA_FLAGS", "")
+    return _flags[0] if _flags else _flags_now()
+
+
+def _flags_now() -> str:
+    """What `XLA_FLAGS` holds; where that is no flag but the name of a file, the file's text too."""
+    text = os.environ.get("XLA_FLAGS", "")
+    if not text or text.lstrip().startswith("-"):
+        return text
+    try:
+        with open(text, encoding="utf-8", errors="replace") as f:
+            return f"{text}\n{f.read()}"
+    except OSError:
+        return text                                # XLA has no flags then, and says so
 
 
 def environment_digest() -> bytes:

@@ -15,6 +15,8 @@ from typing import Any
 
 import jaxlib._jax as jax_extension
 
+from .attributes import utf8
+
 PLATFORMS = {"cpu": "Host", "Host": "Host", "cuda": "CUDA", "CUDA": "CUDA", "gpu": "CUDA",
              "rocm": "ROCM", "ROCM": "ROCM"}
 """XLA's names of the platforms that have functions by name."""
@@ -74,6 +76,13 @@ def _checked(what: str, found: Any) -> Any:
 
 # --- registering --------------------------------------------------------------------------
 
+def check_name(what: str, name: Any) -> None:
+    """Raise TypeError where a name is no string or empty, ValueError where UTF-8 cannot hold it."""
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"{what} must be a string, got {name!r}")
+    utf8(name, what)
+
+
 def _platform(name: str) -> str:
     found = PLATFORMS.get(name)
     if found is None:
@@ -92,8 +101,7 @@ def register(name: str, fn: Any, platform: str, api_version: int, traits: int = 
       a name.
     """
     where = _platform(platform)
-    if not isinstance(name, str) or not name:
-        raise TypeError(f"register_ffi_target: name must be a string, got {name!r}")
+    check_name("register_ffi_target: name", name)
     if api_version not in (0, 1):
         raise ValueError("register_ffi_target: api_version must be 1, or 0 for a function without "
                          f"types, got {api_version!r}")
@@ -117,6 +125,7 @@ def register(name: str, fn: Any, platform: str, api_version: int, traits: int = 
 def register_type(name: str, registration: Any, platform: str) -> None:
     """Register the type of a state: a dict with the capsules `type_id` and `type_info`."""
     where = _platform(platform)
+    check_name("register_ffi_type: name", name)
     if not isinstance(registration, Mapping) or "type_id" not in registration or not (
             set(registration) <= {"type_id", "type_info"}):
         raise TypeError("register_ffi_type: type_registration must be a dict with the capsules "
@@ -151,9 +160,7 @@ _BY_BATCH: dict[str, None] = {}
 
 def register_as_batch_partitionable(name: str) -> None:
     """Tell XLA that devices may call the function each for its part of the leading axes."""
-    if not isinstance(name, str):
-        raise TypeError("register_ffi_target_as_batch_partitionable: name must be a string, got "
-                        f"{name!r}")
+    check_name("register_ffi_target_as_batch_partitionable: name", name)
     if name in _BY_BATCH:
         return
     _BY_BATCH[name] = None

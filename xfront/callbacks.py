@@ -21,6 +21,7 @@ from .arrays import binding
 from .arrays.annotations import ShardingLike
 from .arrays.arguments import at_home, only
 from .arrays.keys import KeyArray, key_array
+from .arrays.operands import shape_of
 from .config import staging
 from .lax.collectives import pcast
 from .tracebacks import front_door
@@ -132,7 +133,8 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
         raise TypeError(f"{kind}_callback: first argument must be a function, got {callback!r}")
     leaves, tree = tree_flatten((args, kwargs))
     specs, out_tree = tree_flatten(results)
-    types = tuple([tensor(tuple(s.shape), dtypes.from_numpy(
+    shape = f"{kind}_callback: the shape of a result"
+    types = tuple([tensor(shape_of(s.shape, shape), dtypes.from_numpy(
         binding.canonical_dtype(np.dtype(s.dtype)))) for s in specs])
     where: list[Any] = [None] * len(leaves)
     traced, kinds = [], []

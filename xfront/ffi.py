@@ -21,6 +21,7 @@ from xfront_ir.types import TensorType, tensor
 
 from .arrays.annotations import ArrayLike
 from .arrays.formats import Layout
+from .arrays.operands import are_sizes, index_of, shape_of
 from .callbacks import as_declared
 from .interpreters import mlir
 from .on_demand import shown as _shown
@@ -77,17 +78,19 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
     Array([[ 4. ,  5. ],
            [ 0.5, -1.5]], dtype=float32)
     """
-    if not isinstance(target_name, str) or not target_name:
-        raise TypeError(f"ffi_call: target_name must be a string, got {target_name!r}")
+    targets.check_name("ffi_call: target_name", target_name)
     if vmap_method is not None and vmap_method not in METHODS:
         raise ValueError(f"ffi_call: vmap_method must be None or one of "
                          f"{', '.join(map(repr, METHODS))}, got {vmap_method!r}")
-    version = custom_call_api_version
-    if type(version) is not int or not 1 <= version <= 4:
+    version = index_of(custom_call_api_version, "ffi_call: custom_call_api_version")
+    if not 1 <= version <= 4:
         raise ValueError(f"ffi_call: custom_call_api_version must be 1, 2, 3 or 4, got {version!r}")
     if version == 4 and legacy_backend_config is not None:
         raise ValueError("ffi_call: legacy_backend_config requires custom_call_api_version < 4; "
                          "give attributes by keyword when the function is called")
+    if not isinstance(legacy_backend_config, (str, type(None))):
+        raise TypeError("ffi_call: legacy_backend_config must be a string, got "
+                        f"{legacy_backend_config!r}")
     if not isinstance(has_side_effect, (bool, np.bool_)):
         raise TypeError(f"ffi_call: has_side_effect must be a bool, got {has_side_effect!r}")
     many = isinstance(result_shape_dtypes, (tuple, list))
@@ -118,7 +121,8 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
 
 
 def _result_type(i: int, spec: Any) -> TensorType:
-    """Raises: ValueError where it has no shape and dtype; TypeError where it is a key."""
+    """Raises: ValueError where it has no shape and dtype, or a negative size; TypeError where it is
+    a key, or has a size that is no integer."""
     shape, dtype = getattr(spec, "shape", None), getattr(spec, "dtype", None)
     if shape is None or dtype is None:
         raise ValueError("ffi_call: result_shape_dtypes must be an object with shape and dtype, or "
@@ -128,13 +132,11 @@ def _result_type(i: int, spec: Any) -> TensorType:
     except TypeError:
         raise TypeError(f"ffi_call: result {i} cannot have dtype {dtype}; make keys of words by "
                         "random.wrap_key_data") from None
-    return tensor(tuple([int(d) for d in shape]), dtypes.from_numpy(found))
+    return tensor(shape_of(shape, f"ffi_call: the shape of result {i}"), dtypes.from_numpy(found))
 
 
 def _config(attrs: Mapping[str, Any]) -> str:
-    listed = [f"{name} = {attributes.attribute_text(value, f'ffi_call: the attribute {name!r}')}"
-              for name, value in sorted(attrs.items())]
-    return f"{{{', '.join(listed)}}}"
+    return attributes.dict_text(attrs, lambda name: f"ffi_call: the attribute {name!r}")
 
 
 def _layouts(name: str, given: Any, types: Sequence[TensorType]) -> tuple[tuple[int, ...], ...]:
@@ -147,13 +149,14 @@ def _layouts(name: str, given: Any, types: Sequence[TensorType]) -> tuple[tuple[
         order = getattr(layout, "major_to_minor", layout)
         if order is None:
             order = range(t.ndim)
-        elif not isinstance(order, (tuple, list)):
+        elif not are_sizes(order):
             raise TypeError(f"ffi_call: {name} must have tuples of ints, Layouts or None, got "
                             f"{layout!r}")
+        order = [index_of(d, f"ffi_call: an axis in {name}") for d in order]
         if sorted(order) != list(range(t.ndim)):
             raise ValueError(f"ffi_call: {name} must have a permutation of the {t.ndim} axes of "
                              f"{t}, got {layout!r}")
-        made.append(tuple([int(d) for d in order]))
+        made.append(tuple(order))
     return tuple(made)
 
 
@@ -165,11 +168,11 @@ def _aliases(given: Any, types: Sequence[TensorType], results: Sequence[TensorTy
     if not isinstance(given, Mapping):
         raise TypeError("ffi_call: input_output_aliases must be a dict from positions of arguments "
                         f"to positions of results, got {given!r}")
-    pairs = sorted(given.items())
+    where = "ffi_call: a position in input_output_aliases"
+    pairs = sorted([(index_of(i, where), index_of(k, where)) for i, k in given.items()])
     for i, k in pairs:
-        if not (isinstance(i, int) and isinstance(k, int) and 0 <= i < len(types)
-                and 0 <= k < len(results)):
-            raise ValueError(f"ffi_call: input_output_aliases has {i!r}: {k!r}, but there are "
+        if not (0 <= i < len(types) and 0 <= k < len(results)):
+            raise ValueError(f"ffi_call: input_output_aliases has {i}: {k}, but there are "
                              f"{len(types)} arguments and {len(results)} results")
         if types[i] is not results[k]:
             raise ValueError(f"ffi_call: input_output_aliases has {i}: {k}, but argument {i} is "

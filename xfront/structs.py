@@ -15,6 +15,7 @@ from .arrays.arguments import only
 from .arrays.formats import Format, Layout, check_layout
 from .arrays.keys import key_dtype
 from .arrays.manual_axes import INVARYING, ManualAxisType
+from .arrays.operands import shape_of
 from .arrays.refs import Ref
 from .sharding.context import context_mesh, get_abstract_mesh
 from .sharding.partition_spec import PartitionSpec
@@ -200,7 +201,8 @@ def struct_kind(name: str, x: Any) -> tuple[Any, bool]:
         if more := varies(x).difference([a for r in regions() for a in r.axes]):
             raise ValueError(f"{name}: {x} varies over {', '.join(map(repr, sorted(more)))}, but "
                              "only values inside a shard_map over these axes can vary over them")
-        return tensor(tuple(x.shape), ir).over(axes), getattr(x, "weak_type", False)
+        type_ = tensor(shape_of(x.shape, f"{name}: shape"), ir)
+        return type_.over(axes), getattr(x, "weak_type", False)
     return kind_of(name, x)
 
 

@@ -116,6 +116,22 @@ def test_flags_that_come_too_late_for_xla_are_not_in_the_key(cache) -> None:
     assert digest("", fast) == digest("", "") != digest(fast, fast)
 
 
+def test_flags_in_a_file_are_what_the_file_holds(tmp_path, monkeypatch) -> None:
+    """XLA reads the file where the variable begins with no dash."""
+    monkeypatch.setattr(disk_cache, "_flags", [])
+    flags = tmp_path / "flags"
+
+    def key(value: str, text: str) -> str:
+        flags.write_text(text)
+        monkeypatch.setenv("XLA_FLAGS", value)
+        return disk_cache.key(b"f", ())
+
+    fast, slow = (f"--xla_cpu_enable_fast_math={on}" for on in ("true", "false"))
+    assert key(str(flags), fast) != key(str(flags), slow)
+    assert key(fast, fast) == key(fast, slow)
+    assert key(str(tmp_path / "none"), fast) == key(str(tmp_path / "none"), slow)
+
+
 def test_the_sources_are_those_of_all_folders(monkeypatch) -> None:
     seen: list[str] = []
     monkeypatch.setattr(disk_cache, "files_text", lambda folders: seen.extend(folders) or "")

@@ -194,6 +194,15 @@ def test_a_constraint_is_that_of_shardy_and_nothing_where_there_is_one_device(fu
         lowering.lower(constrained(4, platform="cpu", devices=range(4)))
 
 
+@pytest.mark.parametrize("shape", [(2**62, 2**62), (2**61,), (2**62, 2**62, 0), (2**64,), (-1, 3)])
+def test_a_type_of_which_there_are_no_arrays_is_refused(func, shape) -> None:
+    """XLA would end the process for most of them."""
+    big = tensor(shape, dtypes.f32)
+    with pytest.raises(IRValueError, match=r"f32\[.*fewer than 2\*\*63 bytes"):
+        lowering.lower(func([big], lambda b, x: [b.emit(ops.sin, x)]))
+    lowering.lower(func([tensor((2**60,), dtypes.f32)], lambda b, x: [b.emit(ops.sin, x)]))
+
+
 def test_an_op_without_lowering_names_op_and_file(func) -> None:
     made = define("op_without_lowering", infer=lambda types, attrs: types, operands=1)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -370,13 +371,61 @@ def test_a_name_that_is_not_registered_is_an_error(version: int) -> None:
     ({"output_layouts": (0, 0)}, "a permutation of the 1 axes"),
     ({"input_output_aliases": {1: 0}}, "1 arguments and 1 results"),
     ({"input_output_aliases": {0: -1}}, "1 arguments and 1 results"),
+    ({"vmap_method": []}, "vmap_method must be None or one of"),
 ])
 def test_options_that_do_not_fit_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ffi.ffi_call("t_memory", like(X), **options)(X)
 
 
+@pytest.mark.parametrize(("options", "message"), [
+    ({"custom_call_api_version": 4.0}, "custom_call_api_version must be an integer"),
+    ({"custom_call_api_version": 2, "legacy_backend_config": {"a": 1}}, "must be a string"),
+    ({"input_layouts": [("a",)]}, "an axis in input_layouts must be an integer, got 'a'"),
+    ({"input_layouts": [{0: 0}]}, "tuples of ints, Layouts or None"),
+    ({"input_output_aliases": {"a": 0, 1: 0}}, "a position in input_output_aliases"),
+    ({"input_output_aliases": [(0, 0)]}, "must be a dict"),
+])
+def test_options_of_other_types_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        ffi.ffi_call("t_memory", like(X), **options)(X)
+
+
+def test_integers_of_every_class_are_options(library: Any) -> None:
+    one = np.int64(0)
+    call = ffi.ffi_call("t_memory", like(X), custom_call_api_version=np.int64(4),
+                        input_layouts=[np.array([0])], output_layouts=[one],
+                        input_output_aliases={one: one})
+    np.testing.assert_array_equal(call(X), X)
+
+
+def test_names_that_are_no_words_arrive_as_they_are(library: Any) -> None:
+    """A name is quoted, so it is no part of the text around it."""
+    for name in ("a-b", "a = 1 : i64, b", 'a"', "é"):
+        text = jax.jit(lambda x, name=name: ffi.ffi_call("t_memory", like(x))(
+            x, **{name: 2, "c": {name: 3}})).lower(X).as_text("ir")
+        assert text.count("i64") == 2 + 2 * name.count("i64"), text
+        call = ffi.ffi_call("t_scale", like(X))
+        with pytest.raises(JaxRuntimeError, match=f"got 3 with name.*{re.escape(name)}"):
+            call(X, factor=np.float32(2), shift=1, **{name: 2})
+    for wrong, message in [({"": 1}, "must have names"), ({"a": {"": 1}}, "'a' must have names"),
+                           ({"a": "\ud800"}, "the attribute 'a' must be text"),
+                           ({"\ud800": 1}, "must be text that UTF-8 can hold")]:
+        with pytest.raises(ValueError, match=message):
+            ffi.ffi_call("t_memory", like(X))(X, **wrong)
+    for call in (lambda name: ffi.ffi_call(name, like(X)),
+                 lambda name: ffi.register_ffi_target(name, ffi.pycapsule(library.scale)),
+                 ffi.register_ffi_target_as_batch_partitionable):
+        with pytest.raises(ValueError, match="must be text that UTF-8 can hold"):
+            call("t_\ud800")
+
+
 def test_results_and_arguments_that_are_no_arrays_are_refused() -> None:
+    for shape, error, message in [((2.5,), TypeError, "result 0 must be an integer, got 2.5"),
+                                  ((-1,), ValueError, "must not have negative sizes"),
+                                  ((2**62, 2), ValueError, r"fewer than 2\*\*63 bytes")]:
+        with pytest.raises(error, match=message):
+            ffi.ffi_call("t_memory", S(shape, np.float32))(X)
     for wrong in (None, {"a": like(X)}, [[like(X)]]):
         with pytest.raises(ValueError, match="object with shape and dtype"):
             ffi.ffi_call("t_memory", wrong)

@@ -403,6 +403,15 @@ CALLS: dict[str, Wrong] = {
         lambda x: jax.pure_callback(np.sin, FLOAT, x))(1.0), ValueError, ("custom_jvp",)),
     "a callback's batch": Wrong(lambda: jax.vmap(
         lambda x: jax.pure_callback(np.sin, FLOAT, x))(X), NotImplementedError, ("vmap_method",)),
+    "a callback's size": Wrong(lambda: jax.pure_callback(
+        np.sin, jax.ShapeDtypeStruct((2.5,), np.float32), X), TypeError,
+        ("pure_callback", "must be an integer, got 2.5")),
+    "a size of no array": Wrong(lambda: jax.eval_shape(
+        jnp.sin, jax.ShapeDtypeStruct((-1,), np.float32)), ValueError, ("negative sizes", "(-1,)")),
+    "too many bytes": Wrong(lambda: jnp.eye(2 ** 40), ValueError,
+                            ("f32[1099511627776,1099511627776]", "test_wrong_uses.py", "2**63")),
+    "too many bytes in a program": Wrong(jitted(lambda x: jnp.broadcast_to(
+        x, (2 ** 62, 4)).sum(), 1.0), ValueError, ("4611686018427387904", "2**63")),
     "debug.print's format": Wrong(lambda: jax.debug.print("{} {}", X), IndexError,
                                   ("'{} {}'", "1 positional")),
     "vectorize's signature": Wrong(lambda: jnp.vectorize(jnp.sin, signature="(n->()")(X),

@@ -78,11 +78,19 @@ def matchaxis(size: int, src: int | None, dst: int | None, x: Any) -> Any:
 
 
 def defvectorized(prim: Primitive) -> None:
-    """Enter the rule of an op of one operand that treats every element alike."""
+    """Enter the rule of an op that treats every element alike, of one operand or of several that
+    have their batch axes in the same place.
+
+    Raises: at `vmap`, ValueError where the axes of several operands are in different places, or
+      some operands have none: `defbroadcasting` enters a rule that moves them.
+    """
     def rule(args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
-        (x,), (d,) = args, dims
-        made = prim.bind(x, **params)
-        return made, [d] * len(made) if prim.multiple_results else d
+        if len({*dims}) > 1:
+            raise ValueError(f"the batching rule of {prim} takes operands whose batch axes are in "
+                             f"the same place, got {tuple(dims)}; enter one by "
+                             "batching.defbroadcasting in place of defvectorized")
+        made = prim.bind(*args, **params)
+        return made, [dims[0]] * len(made) if prim.multiple_results else dims[0]
 
     BATCHERS[prim] = rule
 

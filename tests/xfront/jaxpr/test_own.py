@@ -85,6 +85,17 @@ def test_linear_and_bilinear():
     assert ad.get_primitive_transpose(double) is not None
 
 
+def test_every_element_alike_of_several_operands():
+    p = Primitive("sum_of_three")
+    p.def_impl(lambda x, y, z: x + y * z)
+    p.def_abstract_eval(lambda x, *_: x)
+    batching.defvectorized(p)
+    np.testing.assert_allclose(jax.vmap(p.bind, 1, 1)(*[X[None] * k for k in (1, 2, 3)]),
+                               X[None] + 6 * X[None] ** 2, rtol=1e-6)
+    with pytest.raises(ValueError, match=r"sum_of_three .* same place, got \(0, None, 0\)"):
+        jax.vmap(p.bind, (0, None, 0))(X, 2.0, X)
+
+
 def test_several_results_and_zeros():
     p = Primitive("sine_and_floor")
     p.multiple_results = True
