@@ -514,7 +514,7 @@ class RuleContext:
     def undivided(self, made: Any, type_: TensorType, axes: Collection[int]) -> Any:
         """`made`, whole along these axes on each device; the compiler divides the others as it
         likes. What XLA's partitioner cannot divide is written with it."""
-        if not self.is_shared or self.module is None:
+        if not axes or not self.is_shared or self.module is None:
             return made
         held, mesh = type_.sharding, self.module.partition.mesh
         if held is not None and held.mesh.names:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from lowering.context import RuleContext, rule
-from lowering.rules.padding import cropped
+from lowering.rules.padding import cropped, sliced
 from xfront_ir import ops
 from xfront_ir.core import Op
 from xfront_ir.errors import IRTypeError
@@ -30,9 +30,17 @@ def _conv(ctx: RuleContext, op: Op, lhs: Any, rhs: Any) -> Any:
     numbers = (f"#stablehlo.conv<{_layout(a['lhs_spec'], 'b', 'f')}"
                f"x{_layout(a['rhs_spec'], 'o', 'i')}->{_layout(a['out_spec'], 'b', 'f')}>")
     attrs = {} if precision is None else {"precision_config": precision_config(ctx, precision)}
+    whole = _whole(ctx, op)
+    lhs = ctx.undivided(lhs, op.operands[0].type, whole[0])
+    rhs = ctx.undivided(rhs, op.operands[1].type, whole[1])
     lhs, padding = _cropped(ctx, lhs, op)
-    rhs = _whole_kernel(ctx, rhs, op)
-    return ctx.create("stablehlo.convolution", [lhs, rhs], op.results,
+    result = op.results[0].type
+    longer = _like_batches(op, padding)
+    padding = [(low, high + more) for (low, high), more in zip(padding, longer, strict=True)]
+    shape = list(result.shape)
+    for d, more in zip(a["out_spec"][2:], longer, strict=True):
+        shape[d] += more > 0
+    made = ctx.create("stablehlo.convolution", [lhs, rhs], [result.with_shape(tuple(shape))],
                       window_strides=ctx.int_array(a["strides"]),
                       padding=ctx.padding(padding),
                       lhs_dilation=ctx.int_array(a["lhs_dilation"]),
@@ -40,6 +48,23 @@ def _conv(ctx: RuleContext, op: Op, lhs: Any, rhs: Any) -> Any:
                       dimension_numbers=ctx.attr(numbers),
                       feature_group_count=ctx.i64(a["feature_groups"]),
                       batch_group_count=ctx.i64(a["batch_groups"]), **attrs)
+    if any(longer):
+        made = sliced(ctx, made, result, (0,) * result.ndim, result.shape)
+    return ctx.undivided(made, result, whole[2])
+
+
+def _like_batches(op: Op, padding: Sequence[tuple[int, int]]) -> list[int]:
+    """By how much each axis of windows is padded, for one window that is then left out.
+
+    Axes whose windows and dilations are like those that stand for a batch XLA takes for one when it
+    exchanges the operands, whatever their length, and ends the process."""
+    a = op.attrs
+    kernel = [op.operands[1].type.shape[d] for d in a["rhs_spec"][2:]]
+    lengths = [op.operands[0].type.shape[d] for d in a["lhs_spec"][2:]]
+    return [by if n > 1 and apart == n != length and by == n - 1 and within == 1 and not any(around)
+            else 0 for n, length, by, apart, within, around in zip(
+                kernel, lengths, a["strides"], a["lhs_dilation"], a["rhs_dilation"], padding,
+                strict=True)]
 
 
 def _cropped(ctx: RuleContext, lhs: Any, op: Op) -> tuple[Any, Sequence[tuple[int, int]]]:
@@ -53,10 +78,30 @@ def _cropped(ctx: RuleContext, lhs: Any, op: Op) -> tuple[Any, Sequence[tuple[in
     return lhs, [padding[d] for d in spatial]
 
 
-def _whole_kernel(ctx: RuleContext, rhs: Any, op: Op) -> Any:
-    """The kernel, undivided along its spatial axes in programs over several axes of a mesh: where
-    both operands are divided there, XLA adds up products over all devices, also over those that
-    hold the same ones."""
-    if ctx.shared_mesh is None:
-        return rhs
-    return ctx.undivided(rhs, op.operands[1].type, op.attrs["rhs_spec"][2:])
+def _whole(ctx: RuleContext, op: Op) -> tuple[Collection[int], Collection[int], Collection[int]]:
+    """The axes of array, kernel and result that XLA's partitioner must not divide.
+
+    It ends the process or gives wrong numbers where it divides axes of windows that do not go by
+    single steps, or features or a batch in groups. Where both operands are divided along axes of
+    windows, or along features beside groups of a batch, it adds up products over all devices, also
+    over those that hold the same ones.
+    """
+    if not ctx.is_shared:
+        return (), (), ()
+    a = op.attrs
+    (batch, features, *along), (outs, ins, *of_kernel) = a["lhs_spec"], a["rhs_spec"]
+    by_one = {*a["strides"], *a["lhs_dilation"], *a["rhs_dilation"]} <= {1} and all(
+        low >= 0 and high >= 0 for low, high in a["padding"])
+    in_groups = a["feature_groups"] > 1, a["batch_groups"] > 1
+    if by_one and not any(in_groups):
+        return (), (of_kernel if ctx.shared_mesh is not None else ()), ()
+    result_batch, result_features, *of_result = a["out_spec"]
+    if in_groups[1]:
+        along, of_result = [*along, batch], [*of_result, result_batch]
+        if ctx.shared_mesh is not None or op.operands[1].type.shape[ins] % ctx.num_partitions:
+            along, of_kernel = [*along, features], [*of_kernel, ins]
+    if in_groups[0]:
+        along = [*along, features]
+    if any(in_groups):
+        of_kernel, of_result = [*of_kernel, outs], [*of_result, result_features]
+    return along, of_kernel, of_result

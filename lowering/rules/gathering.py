@@ -2,6 +2,9 @@
 
 StableHLO's gather clamps indices and its scatter drops updates that do not fit. The mode `fill` of
 a gather and the mode `clip` of a scatter are written here, as operations on the indices.
+
+On several devices index vectors are whole on each: XLA's partitioner writes broadcasts of other
+shapes where they are divided.
 """
 
 from __future__ import annotations
@@ -74,6 +77,7 @@ def _gather(ctx: RuleContext, op: Op, x: Any, indices: Any) -> Any:
     a, operand, of_indices = op.attrs, op.operands[0].type, op.operands[1].type
     (result,), sizes = op.results, a["slice_sizes"]
     limits = tuple(operand.shape[d] - sizes[d] for d in a["start_index_map"])
+    indices = ctx.undivided(indices, of_indices, (of_indices.ndim - 1,))
     indices, of_indices = widened(ctx, indices, of_indices, limits)
     windows = (*a["offset_dims"], *word_axes(result.type))
     numbers = _numbers("gather", of_indices.ndim - 1, offset_dims=windows,
@@ -116,15 +120,25 @@ def _uneven(mesh: MeshAxes, op: Op) -> list[int]:
             if d not in op.attrs["update_window_dims"] and any([n % part for part in parts])]
 
 
+def _undivided(ctx: RuleContext, op: Op, indices: Any, updates: Any) -> tuple[Any, Any]:
+    """Indices and updates, whole where XLA's partitioner would lose updates. Maxima and minima of
+    floats are taken where all updates are: NaN is lost between devices."""
+    of_indices, of_updates = op.operands[1].type, op.operands[2].type
+    if op.definition in (ops.scatter_min, ops.scatter_max) and of_updates.dtype.is_float:
+        of_each = [d for d in range(of_updates.ndim) if d not in op.attrs["update_window_dims"]]
+        return (ctx.undivided(indices, of_indices, range(of_indices.ndim)),
+                ctx.undivided(updates, of_updates, of_each))
+    indices = ctx.undivided(indices, of_indices, (of_indices.ndim - 1,))
+    if ctx.shared_mesh is not None:
+        updates = ctx.undivided(updates, of_updates, _uneven(ctx.shared_mesh, op))
+    return indices, updates
+
+
 def _scatter_with(combine: Callable[..., Callable[..., Any]] | None) -> Callable[..., Any]:
-    """The lowering of a scatter. Index vectors are whole on each device: XLA's partitioner writes
-    broadcasts of other shapes where they are divided."""
     def lower(ctx: RuleContext, op: Op, x: Any, indices: Any, updates: Any) -> Any:
         a, operand, of_updates = op.attrs, op.operands[0].type, op.operands[2].type
         limits = _limits(op)
-        indices = ctx.undivided(indices, op.operands[1].type, (op.operands[1].type.ndim - 1,))
-        if ctx.shared_mesh is not None:
-            updates = ctx.undivided(updates, of_updates, _uneven(ctx.shared_mesh, op))
+        indices, updates = _undivided(ctx, op, indices, updates)
         indices, of_indices = widened(ctx, indices, op.operands[1].type, limits)
         clipped = a["mode"] == "clip" and limits
         key = (op.definition, operand, of_indices, of_updates, *a, *a.values())

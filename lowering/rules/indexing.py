@@ -17,11 +17,16 @@ from xfront_ir.types import I32
 
 @one_op(ops.slice)
 def _slice(ctx: RuleContext, op: Op) -> Form:
-    words, a = op.results[0].type.dtype.physical, op.attrs
+    """Up to the last element that is taken, and one element by a step of one: XLA's partitioner
+    counts the elements of a device's part wrongly where a step goes beyond the limit."""
+    words, a, shape = op.results[0].type.dtype.physical, op.attrs, op.results[0].type.shape
+    steps = [by if n > 1 else 1 for n, by in zip(shape, a["strides"], strict=True)]
+    limits = [start + max(n - 1, 0) * by + (n > 0)
+              for start, n, by in zip(a["starts"], shape, steps, strict=True)]
     return "stablehlo.slice", {
         "start_indices": ctx.int_array((*a["starts"], *(0 for _ in words))),
-        "limit_indices": ctx.int_array((*a["limits"], *words)),
-        "strides": ctx.int_array((*a["strides"], *(1 for _ in words)))}
+        "limit_indices": ctx.int_array((*limits, *words)),
+        "strides": ctx.int_array((*steps, *(1 for _ in words)))}
 
 
 @rule(ops.pad)

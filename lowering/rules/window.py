@@ -8,7 +8,7 @@ from typing import Any
 from lowering.context import Region, RuleContext, rule
 from lowering.rules.padding import cropped, padded
 from xfront_ir import ops
-from xfront_ir.core import Op, Value
+from xfront_ir.core import Op
 from xfront_ir.dtypes import DType, greatest, least
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import BOOL, TensorType, scalar
@@ -16,14 +16,14 @@ from xfront_ir.types import BOOL, TensorType, scalar
 from .compare import compare
 
 
-def _undivided(ctx: RuleContext, a: Any, operands: Sequence[Any], of: Sequence[Value]
-               ) -> Sequence[Any]:
-    """Whole along the axes of windows: XLA's partitioner ends the process for some that go beyond
-    a device's part, or for elements apart."""
+def _undivided(ctx: RuleContext, a: Any, values: Sequence[Any], types: Sequence[TensorType]
+               ) -> list[Any]:
+    """Operands or results, whole along the axes of windows: XLA's partitioner ends the process for
+    some that go beyond a device's part, or for elements apart."""
     per_axis = zip(a["window"], a["strides"], a["padding"], a["base_dilation"], strict=True)
     axes = [d for d, (window, by, (low, high), apart) in enumerate(per_axis)
             if max(window, by, apart) > 1 or low or high]
-    return [ctx.undivided(x, v.type, axes) for x, v in zip(operands, of, strict=True)]
+    return [ctx.undivided(x, t, axes) for x, t in zip(values, types, strict=True)]
 
 
 def _reduced(ctx: RuleContext, op: Op, operands: Sequence[Any], inits: Sequence[Any],
@@ -33,7 +33,7 @@ def _reduced(ctx: RuleContext, op: Op, operands: Sequence[Any], inits: Sequence[
     forgets that the operands were."""
     a, n = op.attrs, len(operands)
     base, window, strides = a["base_dilation"], a["window"], a["strides"]
-    operands = _undivided(ctx, a, operands, op.operands[:n])
+    operands = _undivided(ctx, a, operands, [v.type for v in op.operands[:n]])
     kept = [cropped(ctx, x, v.type, a["padding"], base)
             for x, v in zip(operands, op.operands[:n], strict=True)]
     _, type, padding = kept[0]
@@ -51,7 +51,8 @@ def _reduced(ctx: RuleContext, op: Op, operands: Sequence[Any], inits: Sequence[
         base_dilations=ctx.int_array([1 if late else by
                                       for by, late in zip(base, later, strict=True)]),
         window_dilations=ctx.int_array(a["window_dilation"]))
-    made = made if isinstance(made, list) else [made]
+    made = _undivided(ctx, a, made if isinstance(made, list) else [made],
+                      [t.with_shape(shape) for t in results])
     if not any(later):
         return made
     around = tuple([pair if late else (0, 0) for pair, late in zip(padding, later, strict=True)])

@@ -16,10 +16,11 @@ WEIGHTS: dict[Operation, int] = {
     moves.dynamic_slice: 3, moves.dynamic_slice_twice: 3, moves.dynamic_update: 2, moves.roll: 2,
     moves.take: 2, moves.take_along: 1, moves.gather: 6, moves.scatter: 3, moves.at: 2,
     moves.convert: 3, moves.bitcast: 1, moves.constrain: 2, moves.select: 2,
-    sums.reduce: 8, sums.reduce_bits: 2, sums.reduce_body: 2, sums.arg: 2, sums.sum_of_broadcast: 4,
-    sums.sum_of_product: 5, sums.running: 3, sums.associative: 1, sums.sort: 2, sums.argsort: 1,
-    sums.top_k: 1, sums.reduce_window: 10, sums.window_of_pad: 2, sums.conv: 5, sums.dot: 5,
-    loops.while_loop: 4, loops.fori_loop: 2, loops.scan: 2, loops.switch: 2, loops.in_loop: 1,
+    sums.reduce: 14, sums.reduce_bits: 2, sums.reduce_body: 2, sums.arg: 2,
+    sums.sum_of_broadcast: 6, sums.sum_of_product: 6, sums.running: 3, sums.associative: 1,
+    sums.sort: 2, sums.argsort: 1, sums.top_k: 1, sums.reduce_window: 10, sums.window_of_pad: 2,
+    sums.conv: 5, sums.dot: 5,
+    loops.while_loop: 6, loops.fori_loop: 2, loops.scan: 2, loops.switch: 2, loops.in_loop: 1,
     scalars.add: 3, scalars.multiply: 3, scalars.extreme: 2, scalars.single: 2, scalars.compare: 2,
     scalars.clip: 1, scalars.bits: 2, scalars.divide: 1, scalars.power: 1,
     scalars.reduce_precision: 1, scalars.iota: 1}
@@ -39,7 +40,7 @@ def write(seed: int, devices: bool = False) -> Program:
                                "c64", "c128")))
     shape = w.shape() if not devices else _divisible(w)
     w.seen.append(w.input(dtype, shape, constant=False))
-    count = w.choice((1, 1, 2, 2, 3, 3, 4, 5, 6))
+    count = w.number(1, 8)
     operations, weights = [*WEIGHTS], [*WEIGHTS.values()]
     for _ in range(60):
         if len(w.program.statements) >= count:

@@ -101,7 +101,8 @@ def _subnormal(x: np.ndarray) -> np.ndarray:
 
 
 def _flush(x: np.ndarray) -> np.ndarray:
-    return np.where(_subnormal(x), np.zeros((), x.dtype), x)
+    return np.where(_subnormal(x), np.copysign(np.zeros((), x.dtype), x), x) \
+        if x.dtype.kind not in "biuc" else x
 
 
 # --- bounds of errors -----------------------------------------------------------------------
@@ -125,8 +126,8 @@ def _bounds(fn: Function, arrays: Arrays, known: list[Any]) -> list[np.ndarray |
         nonlocal rounded, eps
         made = next(place)
         types = [v.type for v in op.results]
-        if not any(t.dtype.is_inexact for t in types) or not types:
-            return made
+        if not any(t.dtype.is_inexact for t in types):
+            return _absolute(op, operands) if op.definition.has_bodies else made
         rounded += _terms(op)
         eps = max([eps, *[float(ml_dtypes.finfo(t.dtype.numpy).eps) for t in types
                           if t.dtype.is_inexact]])

@@ -14,7 +14,8 @@ def _counted(w: Writer, dtype: str) -> tuple[int, str, int, int, int]:
     for _ in range(60):
         step = w.choice((1, 1, 2, 3, 5, 7)) * (1 if dtype in UNSIGNED else w.choice((1, 1, -1)))
         start = w.number(0 if dtype in UNSIGNED else -4, 6)
-        bound = start + (1 if step > 0 else -1) * w.number(-1, 12)
+        near = w.choice((w.number(-1, 12), w.number(-1, abs(step) + 1)))
+        bound = start + (near if step > 0 else -near)
         if dtype in UNSIGNED and bound < 0:
             continue
         op = w.choice(("<", "<=", "!=") if step > 0 else (">", ">=", "!="))

@@ -239,7 +239,7 @@ def take(w: Writer) -> None:
     fills = mode == "fill" and v.floating
     w.emit(f"jnp.take({v.name}, {index.name}, axis={axis}, mode={mode!r})", v.dtype,
            (*v.shape[:axis], *shape, *v.shape[axis + 1:]), v, total=v.top * math.prod(shape)
-           * v.size / max(v.shape[axis], 1), special=v.special or fills)
+           * v.size / max(v.shape[axis], 1), special=v.special or fills, moved=_moves(w, v))
 
 
 def take_along(w: Writer) -> None:
@@ -249,7 +249,13 @@ def take_along(w: Writer) -> None:
     shape = (*v.shape[:axis], n, *v.shape[axis + 1:])
     index = index_input(w, index_dtype(w), shape, v.shape[axis], inside=True)
     w.emit(f"jnp.take_along_axis({v.name}, {index.name}, {axis}, mode='clip')", v.dtype, shape, v,
-           total=v.top * math.prod(shape))
+           total=v.top * math.prod(shape), moved=_moves(w, v))
+
+
+def _moves(w: Writer, v: Value) -> bool:
+    """Whether what is taken from `v` has the signs of its zeros: several devices add what each has
+    to the zeros of the others."""
+    return v.moved and not w.program.mesh
 
 
 def _gathered(w: Writer, v: Value) -> tuple[Value, str, Shape, Shape, bool]:
@@ -282,7 +288,7 @@ def gather(w: Writer) -> None:
     w.need(mode != "fill" or v.floating or inside)
     w.emit(f"lax.gather({v.name}, {index.name}, lax.GatherDimensionNumbers({numbers}), {sizes}, "
            f"mode={mode!r})", v.dtype, shape, v, total=v.top * math.prod(shape),
-           special=v.special or fills)
+           special=v.special or fills, moved=_moves(w, v))
 
 
 def scatter(w: Writer) -> None:

@@ -20,7 +20,8 @@ import numpy as np
 
 from .data import COMPLEX, DIGITS, DTYPES, FLOATS, INTEGERS, ORDERED, SPECIAL, draw
 
-SIZES = (1, 2, 3, 7, 16, 60, 120, 257, 1000, 2047, 2048, 2049, 4095, 4096, 4097, 5000)
+SIZES = (1, 2, 3, 7, 16, 60, 120, 257, 1000, 2047, 2048, 2049, 4095, 4096, 4096, 4097, 5000, 6144,
+         8192, 9000)
 LARGE = (16_385, 65_537)
 FACTORS = (1, 1, 2, 2, 3, 4, 5, 7, 8, 8, 16, 17, 32, 64)
 LARGEST = 70_000
@@ -240,7 +241,7 @@ class Writer:
         self.seen: list[Value] = []
         self.count = 0
         self.left = LARGEST
-        self.special = not rough and self.chance(3)
+        self.special = not rough and self.chance(2)
 
     # --- choices ------------------------------------------------------------------------
 
@@ -276,9 +277,9 @@ class Writer:
         return tuple(dims)
 
     def deep(self, rank: int) -> Shape:
-        """A shape of many axes of which most are short, of up to 20,000 elements."""
+        """A shape of many axes of which most are short, of 2,000 to 20,000 elements."""
         dims = [self.choice((1, 2, 2, 3, 8, 8)) for _ in range(rank)]
-        return tuple(dims) if math.prod(dims) <= 20_000 else self.deep(rank)
+        return tuple(dims) if 2_000 <= math.prod(dims) <= 20_000 else self.deep(rank)
 
     def need(self, holds: bool) -> None:
         """Give the operation up unless it `holds`."""
@@ -310,7 +311,7 @@ class Writer:
         if dtype in COMPLEX:
             return "sparse"
         if self.special:
-            return self.choice((*SPECIAL, "nan", *ORDERED))
+            return self.choice((*SPECIAL, "nan", "mixed", self.choice(ORDERED)))
         return "sparse" if size > 40 or dtype == "bf16" else self.choice(("small", "sparse"))
 
     def input(self, dtype: str, shape: Shape, kind: str | None = None,
@@ -409,7 +410,8 @@ def known(value: Value, x: np.ndarray, rough: bool = False) -> Value:
         return replace(value, top=top, total=float(np.abs(x.astype(float)).sum()), moved=True)
     wide = np.abs(x.astype(np.complex128 if value.dtype in COMPLEX else np.float64))
     finite = wide[np.isfinite(wide)]
-    both = finite.sum() if value.dtype not in COMPLEX else 2 * finite.sum()
+    with np.errstate(over="ignore"):
+        both = finite.sum() if value.dtype not in COMPLEX else 2 * finite.sum()
     top = float(finite.max(initial=0.0)) * (2 if value.dtype in COMPLEX else 1)
     whole = value.dtype in COMPLEX or bool(np.all(finite == np.rint(finite)))
     whole = whole and top <= 2 ** DIGITS[value.dtype] and not rough

@@ -46,7 +46,8 @@ def how(w: Writer, v: Value) -> str:
         return "sum"
     if not v.computes:
         return w.choice(("max", "min"))
-    return w.choice(("sum", "sum", "max", "min", "prod"))
+    return w.choice(("sum", "max", "max", "min") if v.special else
+                    ("sum", "sum", "max", "min", "prod"))
 
 
 def reduce(w: Writer) -> None:
@@ -113,7 +114,7 @@ def sum_of_broadcast(w: Writer) -> None:
 
 def sum_of_product(w: Writer) -> None:
     """A sum over some axes of a product, whose factors may be broadcast along an axis."""
-    if w.chance(3):
+    if w.chance(2):
         w.seen.append(w.input(w.seen[-1].dtype, w.deep(w.number(6, 8)), constant=False))
     a = w.pick(lambda v: v.computes and 0 < v.ndim and v.size > 0 and v.dtype not in COMPLEX)
     shape = tuple(1 if w.chance(4) else n for n in a.shape)
@@ -219,10 +220,18 @@ def _window(w: Writer, n: int, large: bool) -> tuple[int, int, tuple[int, int], 
     return 1, 1, (0, 0), 1, 1, n
 
 
+def _apart(w: Writer, n: int, large: bool) -> tuple[int, int, tuple[int, int], int, int, int]:
+    """Windows one after the other, of all elements, of which some lie apart themselves."""
+    window = w.choice([k for k in (1, 1, 2, 2, 3, 4) if k <= n])
+    base = w.choice((1, 2, 3)) if window == 1 else 1
+    return window, window, (0, 0), base, 1, ((n - 1) * base + 1) // window
+
+
 def reduce_window(w: Writer) -> None:
     v = w.pick(lambda v: 0 < v.ndim and v.size > 0 and v.dtype != "bool"
                and v.dtype not in COMPLEX)
-    parts = [_window(w, n, v.ndim > 2) for n in v.shape]
+    one = _apart if w.chance(3) else _window
+    parts = [one(w, n, v.ndim > 2) for n in v.shape]
     window, strides, pads, base, inner, shape = (tuple(x) for x in zip(*parts, strict=True))
     places = math.prod(window)
     w.need(math.prod(shape) * places <= 400_000)

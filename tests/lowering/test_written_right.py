@@ -170,6 +170,17 @@ def test_negative_padding_before_windows_and_convolutions() -> None:
     check(PADDED)
 
 
+def test_axes_of_convolutions_that_look_like_batches_when_operands_are_exchanged() -> None:
+    def part(x: Sequence[int], kernel: Sequence[int], **how: Any) -> Part:
+        return [of("f32", 1, 2, *x), of("f32", 1, 2, *kernel)], lambda b, x, k: b.emit(
+            ops.conv_general_dilated, x, k, rhs_dilation=(1, 1), feature_groups=1, batch_groups=1,
+            lhs_spec=(0, 1, 2, 3), rhs_spec=(0, 1, 2, 3), out_spec=(0, 1, 2, 3), precision=None,
+            **how)
+
+    check([part((1, 4), (2, 2), padding=((1, 0), (0, 0)), lhs_dilation=(1, 2), strides=(1, 1)),
+           part((1, 4), (5, 3), padding=((2, 2), (0, 0)), lhs_dilation=(2, 3), strides=(1, 2))])
+
+
 def test_negative_padding_is_written_as_slices() -> None:
     written = "".join([text(*part) for part in (*CROPPED, *SCATTERED, *PADDED)])
     assert "stablehlo.slice" in written

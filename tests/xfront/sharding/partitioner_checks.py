@@ -60,6 +60,35 @@ def check_convolutions_over_one_of_two_axes() -> None:
         expect_alone(all_of, x, over(SQUARE, spec))
 
 
+def check_convolutions_in_groups_and_by_steps() -> None:
+    """With features, batches and axes of windows divided, in the operands and in results."""
+    def conv(x: Any, w: Any, by: int, padding: tuple[int, int], apart: int = 1, within: int = 1,
+             features: int = 1, batches: int = 1) -> Any:
+        return lax.conv_general_dilated(
+            x, w, (by,), (padding,), (apart,), (within,), ("NCW", "OIW", "NCW"),
+            feature_group_count=features, batch_group_count=batches)
+
+    def all_of(x: Any) -> Any:
+        kernel = x.reshape(24, 2, 2)
+        mine = NamedSharding(over((4,), P()).mesh, P(None, None, "x"))
+        return (conv(x, kernel, 1, (1, 0), features=3),
+                conv(x, kernel[:, :, :1], 2, (0, -1), 2, features=3),
+                conv(x[:, :2], kernel, 1, (1, 1), batches=2),
+                lax.with_sharding_constraint(conv(x[:, :2], kernel, 1, (-1, 2), 2, 2), mine))
+
+    for spec in (P("x"), P(None, None, "x")):
+        expect_alone(all_of, numbers(4, 6, 4), over((4,), spec))
+
+
+def check_slices_by_steps_beyond_their_limit() -> None:
+    def some(x: Any) -> Any:
+        return (lax.slice(x, (0, 1), (4, 2), (1, 3)), lax.slice(x, (1, 0), (4, 4), (2, 3)),
+                lax.slice(x, (3, 0), (4, 4), (2, 1)))
+
+    for spec in (P("x"), P(None, "x"), P("x", "y")):
+        expect_alone(some, numbers(4, 4), over(SQUARE, spec))
+
+
 def check_gradients_of_sorts_along_an_axis_that_does_not_divide() -> None:
     """They add up cotangents at places, some of which lie on the device that has fewest."""
     def slope(x: Any) -> Any:
@@ -125,6 +154,19 @@ def check_scatters_by_divided_index_vectors() -> None:
     np.testing.assert_array_equal(xfront.jit(smaller)(*placed), xfront.jit(smaller)(*given))
 
 
+def check_gathers_by_divided_index_vectors() -> None:
+    numbering = lax.GatherDimensionNumbers((0, 1), (2,), (2, 0))
+    mesh = Mesh(np.array(xfront.devices()).reshape(2, 2, 2), ("x", "y", "z"))
+
+    def taken(x: Any, index: Any) -> Any:
+        return lax.gather(x, index, numbering, (1, 3, 1), mode="clip")
+
+    given = numbers(4, 3, 2), np.array([[1, 0], [1, 3]], np.int32)
+    placed = [xfront.device_put(x, NamedSharding(mesh, spec))
+              for x, spec in zip(given, (P("x", None, "z"), P(None, "x")), strict=True)]
+    np.testing.assert_array_equal(xfront.jit(taken)(*placed), xfront.jit(taken)(*given))
+
+
 def check_windows_of_any_kind_along_divided_axes() -> None:
     def windows(x: Any) -> Any:
         return (lax.reduce_window(x, jnp.inf, lax.min, (5, 1), (5, 1), ((1, 0), (0, 0))),
@@ -150,6 +192,12 @@ def check_extrema_keep_nan_between_devices() -> None:
 
             for spec in (P("x"), P(None, "y"), P("x", "y")):
                 expect_alone(all_of, x, over(SQUARE, spec))
+    x = np.array([1, np.nan, 3, 4], np.float32)
+    for how in ("min", "max"):
+        def scattered(x: Any, how: str = how) -> Any:
+            return getattr(jnp.zeros(3).at[jnp.arange(4) % 3], how)(x)
+
+        expect_alone(scattered, x, over((2,), P("x")))
     mesh = over((2,), P("x")).mesh
     for f, g in ((lax.pmax, jnp.max), (lax.pmin, jnp.min)):
         def parts(x: Any, f: Any = f, g: Any = g) -> Any:
