@@ -191,6 +191,18 @@ def _empty_like(x: Any) -> Any:
     return around.literal(np.zeros((), x.dtype), x.shape, x.weak_type)
 
 
+def _sizes(name: str, shape: Any) -> tuple[int, ...]:
+    """A shape as ints. Raises: as `shape_of`; what a symbolic dimension raises that is asked for its
+    number."""
+    try:
+        return shape_of(shape, f"{name}: shape")
+    except TypeError:
+        for d in shape if isinstance(shape, tuple) else ():
+            if not isinstance(d, str):
+                int(d)
+        raise
+
+
 def struct_kind(name: str, x: Any) -> tuple[Any, bool]:
     """IR type and weakness of an array or of anything with shape and dtype."""
     if not isinstance(x, (binding.Array, Ref)) and hasattr(x, "shape") and hasattr(x, "dtype") \
@@ -201,7 +213,7 @@ def struct_kind(name: str, x: Any) -> tuple[Any, bool]:
         if more := varies(x).difference([a for r in regions() for a in r.axes]):
             raise ValueError(f"{name}: {x} varies over {', '.join(map(repr, sorted(more)))}, but "
                              "only values inside a shard_map over these axes can vary over them")
-        type_ = tensor(shape_of(x.shape, f"{name}: shape"), ir)
+        type_ = tensor(_sizes(name, x.shape), ir)
         return type_.over(axes), getattr(x, "weak_type", False)
     return kind_of(name, x)
 
