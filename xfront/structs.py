@@ -192,8 +192,8 @@ def _empty_like(x: Any) -> Any:
 
 
 def _sizes(name: str, shape: Any) -> tuple[int, ...]:
-    """A shape as ints. Raises: as `shape_of`; where a dimension is symbolic, what it raises when its
-    number is asked for."""
+    """A shape as ints. Raises: as `shape_of`; what a symbolic dimension raises where its number is
+    asked for."""
     try:
         return shape_of(shape, f"{name}: shape")
     except TypeError:

@@ -78,25 +78,16 @@ def matchaxis(size: int, src: int | None, dst: int | None, x: Any) -> Any:
 
 
 def defvectorized(prim: Primitive) -> None:
-    """Enter the rule of an op that treats every element alike, of one operand or of several that
-    have their batch axes in the same place.
-
-    Raises: at `vmap`, ValueError where the axes of several operands are in different places, or
-      some operands have none: `defbroadcasting` enters a rule that moves them.
-    """
-    def rule(args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
-        if len({*dims}) > 1:
-            raise ValueError(f"the batching rule of {prim} takes operands whose batch axes are in "
-                             f"the same place, got {tuple(dims)}; enter one by "
-                             "batching.defbroadcasting in place of defvectorized")
-        made = prim.bind(*args, **params)
-        return made, [dims[0]] * len(made) if prim.multiple_results else dims[0]
-
-    BATCHERS[prim] = rule
+    """Enter the rule of an op that treats every element alike, as `defbroadcasting` does."""
+    defbroadcasting(prim)
 
 
 def defbroadcasting(prim: Primitive) -> None:
-    """Enter the rule of an op that treats every element of operands of equal shape alike."""
+    """Enter the rule of an op that treats every element of operands of equal shape alike.
+
+    Batch axes of several operands are moved to where the first one has its own; operands without
+    get one there.
+    """
     def rule(args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
         size, to = next((x.shape[d], d) for x, d in zip(args, dims, strict=True) if d is not None)
         made = prim.bind(*[matchaxis(size, d, to, x) for x, d in zip(args, dims, strict=True)],

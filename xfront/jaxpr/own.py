@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from xfront_ir.analysis import functions
 from xfront_ir.core import Function, Op
 from xfront_ir.fingerprint import fingerprint, identity
 from xfront_ir.opdef import LINEAR, PYTHON, OpDef, define
@@ -315,10 +316,12 @@ class Call:
         return self.asked(("written", types, id(rule)), lambda: self._written(rule, types))
 
     def _written(self, rule: LoweredFun | None, types: Types) -> Function:
-        if rule is None and self.primitive._impl is None:
+        made = None
+        if rule is not None or self.primitive._impl is not None:
+            made = self._of_python(rule, types)
+        if made is None or rule is None and self._is_in(made, types):
             raise NotImplementedError(f"MLIR translation rule for primitive '{self.name}' not "
                                       f"found for platform {platform()}")
-        made = self._of_python(rule, types)
         wanted = self.types(types)
         if made.return_types != wanted:
             raise TypeError(f"primitive {self.name}: its lowering returns "
@@ -341,6 +344,14 @@ class Call:
         except TracerArrayConversionError:       # it reads elements: it runs on the host
             return self.traced(lambda tracers: self._on_host(impl, types, tracers), types,
                                "lowering")
+
+    def _is_in(self, function: Function, types: Types) -> bool:
+        """Whether a Function holds this call: an implementation that binds its own primitive, as
+        `apply_primitive` and `jit(p.bind)` do, is no lowering."""
+        definition, mine = self.primitive.definition, self.fingerprint()
+        return any([op.definition is definition and _types(op.operands) == types
+                    and op.attrs["call"].fingerprint() == mine
+                    for fn in functions(function) for op in fn.ops])
 
     def _on_host(self, impl: Callable[..., Any], types: Types, tracers: list[Tracer]) -> list[Any]:
         from ..callbacks import pure_callback

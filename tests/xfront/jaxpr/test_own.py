@@ -92,8 +92,8 @@ def test_every_element_alike_of_several_operands():
     batching.defvectorized(p)
     np.testing.assert_allclose(jax.vmap(p.bind, 1, 1)(*[X[None] * k for k in (1, 2, 3)]),
                                X[None] + 6 * X[None] ** 2, rtol=1e-6)
-    with pytest.raises(ValueError, match=r"sum_of_three .* same place, got \(0, None, 0\)"):
-        jax.vmap(p.bind, (0, None, 0))(X, 2.0, X)
+    np.testing.assert_allclose(jax.vmap(p.bind, (0, None, 1), 0)(X[:, None], jnp.ones(1), X[None]),
+                               2 * X[:, None], rtol=1e-6)
 
 
 def test_several_results_and_zeros():
@@ -164,7 +164,10 @@ def test_lowering_written_in_mlir():
 
 # --- what is missing says so ----------------------------------------------------------------
 
-BARE = Primitive("bare")
+BARE, ROUND = Primitive("bare"), Primitive("round")
+ROUND.def_abstract_eval(lambda x: x)
+ROUND.def_impl(jax.jit(ROUND.bind))
+batching.defvectorized(ROUND)
 TYPED = Primitive("typed")
 TYPED.def_abstract_eval(lambda x: x)
 
@@ -174,6 +177,9 @@ TYPED.def_abstract_eval(lambda x: x)
     ("Abstract evaluation for 'bare'", lambda: jax.jit(BARE.bind)(1.0)),
     ("Evaluation rule for 'typed'", lambda: TYPED.bind(1.0)),
     ("MLIR translation rule for primitive 'typed'", lambda: jax.jit(TYPED.bind)(1.0)),
+    ("MLIR translation rule for primitive 'round'", lambda: ROUND.bind(1.0)),
+    ("MLIR translation rule for primitive 'round'", lambda: jax.vmap(ROUND.bind)(X)),
+    ("MLIR translation rule for primitive 'round'", lambda: lax.map(ROUND.bind, X)),
     ("Differentiation rule for 'typed'", lambda: jax.grad(TYPED.bind)(1.0)),
     ("Batching rule for 'typed'", lambda: jax.vmap(TYPED.bind)(X)),
     ("rules are fixed", lambda: ad.primitive_jvps.__setitem__(lax.sin_p, None)),
