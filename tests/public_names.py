@@ -78,7 +78,7 @@ _REASONS = {
         experimental.sparse.csr_matmat_p experimental.sparse.csr_matvec_p
         experimental.sparse.csr_todense_p experimental.sparse.todense_p""",
     _PRIVATE: """jax2tf_associative_scan_reductions ad debug.DebugEffect debug.OrderedDebugEffect
-        experimental.EArray experimental.cur_qdd
+        experimental.EArray
         interpreters.mlir.DEVICE_TO_DEVICE_TYPE interpreters.mlir.LoweringParameters
         interpreters.mlir.LoweringResult interpreters.mlir.RECV_FROM_HOST_TYPE
         interpreters.mlir.SEND_TO_HOST_TYPE interpreters.mlir.SPMDAxisContext

@@ -177,7 +177,7 @@ def blocks(text: str, language: str) -> list[str]:
     return [block for name, block in found if name == language]
 
 
-@pytest.mark.parametrize("page", ["export", "programs", "refs"])
+@pytest.mark.parametrize("page", ["export", "hijax", "programs", "refs"])
 def test_code_of_a_page_runs(page: str) -> None:
     """The blocks of a page, one after another, with the assertions in them."""
     text = (ROOT / "docs" / f"{page}.md").read_text()

@@ -44,7 +44,7 @@ def new_ref(init_val: ArrayLike, *, memory_space: None = None, kind: None = None
     Array([0., 2., 0.], dtype=float32)
     """
     _only_default("new_ref", memory_space, kind, pin)
-    if type(init_val) is Ref:
+    if isinstance(init_val, Ref):
         raise ValueError("new_ref: a reference cannot refer to a reference; read it with ref[...]")
     try:
         kind_of("new_ref", init_val)
@@ -115,7 +115,7 @@ def free_ref(ref: Ref) -> None:
 
 
 def _checked(name: str, ref: Any) -> Ref:
-    if type(ref) is not Ref:
+    if not isinstance(ref, Ref):
         raise TypeError(f"{name} takes a Ref, got {ref!r} of type {type(ref).__name__}")
     return ref
 
@@ -248,7 +248,7 @@ def fitting(name: str, ref: Ref, value: Any, shape: tuple[int, ...]) -> Any:
 
     Raises: ValueError where its shape is not `shape`, or its dtype does not fit the reference's.
     """
-    if type(value) is Ref:
+    if isinstance(value, Ref):
         raise TypeError(f"{name}: a reference cannot be stored in a reference; pass its value, "
                         "other[...]")
     dtype = ref.dtype

@@ -24,6 +24,7 @@ from .arrays.annotations import ArrayLike
 from .arrays.arguments import only
 from .arrays.dispatch import Program
 from .arrays.formats import Format, default_layout
+from .arrays.high import is_high, type_of_high
 from .arrays.placement import Placement, Promised, commitment, placement_of
 from .arrays.refs import Ref
 from .devices import devices as devices_here
@@ -43,6 +44,7 @@ from .transforms.assigned import assigned, there
 from .transforms.custom_rules import named_argnums
 from .transforms.donation import forget_donated, refuse_consumed, refuse_twice, warn_of_unusable
 from .transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
+from .transforms.float0 import flat_values
 from .tree_util import tree_flatten, tree_map, tree_unflatten
 
 
@@ -97,8 +99,8 @@ class ClosedProgram:
 
 
 def typeof(x: ArrayLike) -> Any:
-    """Shape, dtype and weakness of an array, traced or not, or of a number; of a reference its
-    AbstractRef. Raises: TypeError for any other value.
+    """Shape, dtype and weakness of an array, traced or not, of a number or a ShapeDtypeStruct; of a
+    reference its AbstractRef; the type of a value of a library's own. Raises: TypeError for others.
 
     >>> xfront.typeof(jnp.ones((2, 3)))
     ShapedArray(float32[2,3])
@@ -106,7 +108,10 @@ def typeof(x: ArrayLike) -> Any:
     if isinstance(x, (binding.Array, Tracer, Ref)):
         whole = type(x) is binding.ArrayImpl and x.aval.axes is None and _mesh_of(x)
         return x.aval.on_mesh(whole) if whole else x.aval
-    return shape_struct(*kind_of("typeof", x)).aval
+    if is_high(x):
+        return type_of_high(x)
+    kind = struct_kind if type(x) is ShapeDtypeStruct else kind_of
+    return shape_struct(*kind("typeof", x)).aval
 
 
 def _mesh_of(x: Any) -> AbstractMesh | None:
@@ -200,7 +205,7 @@ def trace_for(fun: Callable[..., Any], args: tuple, kwargs: dict, statics: set[i
     """The trace of a call for inspection, and the leaves of its arguments; objects with a shape and
     a dtype may stand for arrays."""
     places = [i for i in range(len(args)) if i not in statics]
-    leaves, tree = tree_flatten(([args[i] for i in places], kwargs))
+    leaves, tree = flat_values(([args[i] for i in places], kwargs))
     kinds = [struct_kind(kind, x) for x in leaves]
 
     def call(tracers: list) -> Any:

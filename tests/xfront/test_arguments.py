@@ -66,6 +66,9 @@ PERMISSIONS: dict[str, tuple[str, ...]] = {
 """What a caller allows or promises, and no result depends on: the docstring says so."""
 
 OF_A_PROTOCOL = {
+    "arrays/high.py str_short", "experimental/hijax.py _lin_by_jvp",
+    "experimental/hijax.py is_effectful", "experimental/hijax.py is_high",
+    "transforms/high.py _to_elt",
     "arrays/beside.py create_module", "arrays/beside.py exec_module", "arrays/beside.py find_spec",
     "arrays/binding/single_device.py _replicate", "arrays/binding/single_device.py _is_equivalent",
     "arrays/binding/single_device.py _shard_shape", "arrays/binding/default_client.py _accept",

@@ -202,7 +202,24 @@ class AbstractArray:
         made = self if inexact else AbstractArray(self.shape, _FLOAT0)
         return made if inexact or self._varies is None else made.varying_as(self._varies)
 
-    at_least_vspace = to_tangent_aval
+    at_least_vspace = to_ct_aval = to_tangent_aval
+    is_high = has_qdd = False
+
+    def normalize(self) -> AbstractArray:
+        """The type itself."""
+        return self
+
+    def lo_ty(self) -> list[AbstractArray]:
+        """The types of the parts of an array: its own."""
+        return [self]
+
+    def lower_val(self, val: Any) -> list[Any]:
+        """The parts of an array: itself."""
+        return [val]
+
+    def raise_val(self, val: Any) -> Any:
+        """The array of these parts: the one part."""
+        return val
 
     def strip_weak_type(self) -> AbstractArray:
         """The same type, not weak."""

@@ -144,6 +144,10 @@ class Ref:
                              "returned")
 
 
+REFS: set[type] = {Ref}
+"""`Ref`, and the classes derived from it."""
+
+
 class Does(NamedTuple):
     """The functions that read and write references."""
 

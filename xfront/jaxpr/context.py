@@ -10,6 +10,7 @@ import numpy as np
 from xfront_ir.dtypes import from_numpy
 
 from ..arrays.abstract import AbstractArray
+from ..arrays.high import HiType
 from ..arrays.operands import is_array_like
 from ..config import staging
 from ..dtypes import float0
@@ -29,14 +30,14 @@ array_types = frozenset((np.ndarray, np.generic))
 
 class _TypesOfArrays(type):
     def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, AbstractArray) or cls in type(x).__mro__
+        return isinstance(x, (AbstractArray, HiType)) or cls in type(x).__mro__
 
     def __subclasscheck__(cls, other: type) -> bool:
-        return issubclass(other, AbstractArray) or cls in other.__mro__
+        return issubclass(other, (AbstractArray, HiType)) or cls in other.__mro__
 
 
 class AbstractValue(metaclass=_TypesOfArrays):
-    """The class of types of values; `ShapedArray`, the type of arrays, is the only kind.
+    """The class of types of values: of arrays, which are `ShapedArray`s, and of a library's own.
 
     >>> isinstance(xfront.typeof(1.0), hijax.AbstractValue)
     True

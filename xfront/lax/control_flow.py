@@ -30,6 +30,7 @@ from ..tracing.programs import bind
 from ..tracing.trace import emit, pcast, state
 from ..tracing.tracer import Tracer
 from ..transforms.flat import Flat, as_operand, kind_of, name_of, placed, trace_call
+from ..transforms.float0 import HIDES, flat_values, hidden
 from ..transforms.shared_traces import shared
 from ..tree_util import (
     keystr,
@@ -37,6 +38,7 @@ from ..tree_util import (
     tree_flatten_with_path,
     tree_leaves,
     tree_unflatten,
+    treedef_tuple,
 )
 from .strict import static_int
 
@@ -102,6 +104,12 @@ def join_captures(bodies: Sequence[Flat], n_own: Sequence[int]) -> tuple[list[An
         made.append(Function(fn.name, (*params[:n], *given), fn.ops, fn.returns,
                              weak_returns=fn.weak_returns))
     return values, made
+
+
+def _flat(tree: Any) -> tuple[list[Any], Any]:
+    """Leaves and structure of a tree with nodes for values of a library's own types, which have
+    carriers, so that branches and turns of a loop agree."""
+    return flat_values(tree, carriers=True)
 
 
 def captures_in_front(body: Flat) -> Function:
@@ -235,7 +243,7 @@ def _clamped(index: Any, t: Any, n: int) -> Any:
 
 
 def _branches(what: str, index: Any, funs: Sequence[Callable[..., Any]], operands: tuple) -> Any:
-    leaves, tree = tree_flatten(list(operands))
+    leaves, tree = (_flat if HIDES else tree_flatten)(list(operands))
     kinds = [kind_of(what, x) for x in leaves]
     bodies = [trace_body(f, tree, kinds, what, leaves) for f in funs]
     if what == "cond":
@@ -289,7 +297,7 @@ def while_loop(cond_fun: Callable[[T], ArrayLike], body_fun: Callable[[T], T], i
     if not callable(cond_fun) or not callable(body_fun):
         raise TypeError("lax.while_loop: cond_fun and body_fun arguments should be callable, got "
                         f"{cond_fun!r} and {body_fun!r}.")
-    leaves, tree = tree_flatten([init_val])
+    leaves, tree = (_flat if HIDES else tree_flatten)([init_val])
     budget = _budget(checkpoints)
     if config.jax_disable_jit and not any(type(x) is Tracer for x in leaves):
         from ..tree_util import tree_map  # only where jit is disabled
@@ -508,9 +516,9 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
     """
     if not callable(f):
         raise TypeError(f"lax.scan: f argument should be a callable, got {f!r}.")
-    xs_leaves, xs_tree = tree_flatten(xs)
+    xs_leaves, xs_tree = (_flat if HIDES else tree_flatten)(xs)
     n = _scan_length(xs, xs_leaves, length)
-    init_leaves, init_tree = tree_flatten(init)
+    init_leaves, init_tree = (_flat if HIDES else tree_flatten)(init)
     slices = []
     for x in xs_leaves:
         t, w = kind_of("scan", x)
@@ -523,7 +531,12 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
     if config.jax_disable_jit and n and not any(
             type(x) is Tracer for x in [*init_leaves, *xs_leaves]):
         return _scan_in_python(f, init, xs, n, reverse)
-    _, tree = tree_flatten([init, xs])
+    _, tree = (_flat if HIDES else tree_flatten)([init, xs])
+    if HIDES:
+        from ..transforms.high import has_high, one_of  # loaded already
+
+        if has_high(xs):
+            tree = treedef_tuple((init_tree, one_of(xs_tree, n)))
 
     def carry_of(out_tree: Any) -> Any:
         children = out_tree.children()
@@ -541,6 +554,10 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
     results = record_groups(ops.scan, groups, weaks, body=captures_in_front(body), length=n,
                             reverse=bool(reverse), unroll=steps)
     _, ys_tree = body.out_tree.children()
+    if body.hides and HIDES:
+        from ..transforms.high import batch_of  # as above
+
+        ys_tree = batch_of(ys_tree, n)
     return (tree_unflatten(init_tree, results[:n_carry]),
             tree_unflatten(ys_tree, results[n_carry:]))
 
@@ -548,7 +565,7 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
 def _scan_length(xs: Any, leaves: list, length: Any) -> int:
     """The number of steps. Raises: ValueError where sizes differ or none is given."""
     sizes = []
-    for (path, x) in tree_flatten_with_path(xs)[0]:
+    for (path, x) in tree_flatten_with_path(hidden(xs) if HIDES else xs)[0]:
         t, _ = kind_of("scan", x)
         if not t.shape:
             raise ValueError(f"scan got value with no leading axis to scan over: xs{keystr(path)} "

@@ -519,6 +519,11 @@ def _full(fill_value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return broadcast_to(x, shape)
 
 
+def _prototype(a: Any) -> Any:
+    """`a`, or the array that it stands for."""
+    return held_by(a) if hasattr(type(a), "__jax_array__") else a
+
+
 def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any, bool]:
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         a = array_like(name, a)
@@ -540,6 +545,7 @@ def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | 
     >>> jnp.zeros_like(jnp.array([1, 2, 3]))
     Array([0, 0, 0], dtype=int32)
     """
+    a = _prototype(a)
     made = _like("zeros_like", a, dtype, shape)
     place = place_of("zeros_like", device, out_sharding, len(made[0]))
     return _lies(filled(0, *made, place or beside(a, made[0])), a, place)
@@ -552,6 +558,7 @@ def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | N
     >>> jnp.ones_like(jnp.array([1, 2, 3]))
     Array([1, 1, 1], dtype=int32)
     """
+    a = _prototype(a)
     made = _like("ones_like", a, dtype, shape)
     place = place_of("ones_like", device, out_sharding, len(made[0]))
     return _lies(filled(1, *made, place or beside(a, made[0])), a, place)
@@ -565,6 +572,7 @@ def empty_like(prototype: ArrayLike | SupportsShape, dtype: DTypeLike | None = N
     >>> jnp.empty_like(jnp.array([1, 2, 3])).dtype
     dtype('int32')
     """
+    prototype = _prototype(prototype)
     made = _like("empty_like", prototype, dtype, shape)
     place = place_of("empty_like", device, out_sharding, len(made[0]))
     return _lies(filled(0, *made, place or beside(prototype, made[0])), prototype, place)
@@ -579,6 +587,7 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     >>> jnp.full_like(jnp.array([1, 2, 3]), 7)
     Array([7, 7, 7], dtype=int32)
     """
+    a = _prototype(a)
     shape, kind, weak = _like("full_like", a, dtype, shape)
     told = place_of("full_like", device, out_sharding, len(shape))
     place = told or beside(a, shape)

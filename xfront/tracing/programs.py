@@ -30,7 +30,7 @@ from xfront_ir.passes.pipeline import simplify
 from ..arrays import binding
 from ..arrays.keys import KeyArray, key_array
 from ..arrays.placement import Placement, placement
-from ..arrays.refs import Ref
+from ..arrays.refs import REFS
 from ..config import debug_infs, debug_nans
 from . import watching
 from .capacity import BYTES, BYTES_OF_AN_OP, KEPT, clock, least_recent
@@ -240,7 +240,7 @@ def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
     Large programs run by units. So do programs of a function whose last programs were all new; a
     program that occurs again is then compiled whole.
     """
-    if Ref in map(type, args):
+    if REFS & {*map(type, args)}:
         return _on_contents(body, args, name)
     new = False
 
@@ -272,7 +272,7 @@ def _on_contents(body: Body, args: Sequence[Any], name: str) -> list[Any]:
     else:
         made, written = discharge(body)  # type: ignore[arg-type]
         n, order = len(body.returns), range(len(made.returns))  # type: ignore[union-attr]
-    found = call_program(made, [x.held if type(x) is Ref else x for x in args], name=name)
+    found = call_program(made, [x.held if type(x) in REFS else x for x in args], name=name)
     results = [found[i] for i in order]
     for i, content in zip(written, results[n:], strict=False):
         args[i].held = content
@@ -392,7 +392,7 @@ _OPS: dict[Any, Compiled] = {}
 
 def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) -> Any:
     """Run one op now, on arrays."""
-    if Ref in map(type, operands):
+    if REFS & {*map(type, operands)}:
         found = call_program(single_op(definition, [type_of(x)[0] for x in operands], attrs),
                              operands, name=definition.name)
         return found[0] if definition.single else found

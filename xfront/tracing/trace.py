@@ -36,7 +36,7 @@ from xfront_ir.types import TensorType, tensor
 from .. import monitoring
 from ..arrays import binding
 from ..arrays.keys import KeyArray
-from ..arrays.refs import Ref, is_traced
+from ..arrays.refs import REFS, Ref, is_traced
 from ..config import check_tracer_leaks, enable_checks, log_compiles, no_tracing
 from ..config import staging as staging_state
 from ..errors import UnexpectedTracerError
@@ -219,7 +219,7 @@ class Trace:
             return x if x.home is self else self.capture(x)
         if kind is binding.ArrayImpl or kind is KeyArray:
             return self.capture(x)
-        if kind is Ref:
+        if kind in REFS:
             source = used_as(x)
             return source if type(source) is Tracer and source.home is self else (
                 self.capture(source))

@@ -53,6 +53,7 @@ from .flat import (
     trace_call,
     typed,
 )
+from .float0 import HIDES
 from .narrowed import moving_leaves
 from .shared_traces import is_plain
 
@@ -143,7 +144,15 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         chosen = resolve(name, places, args)
-        given = Arguments("grad", [args[i] for i in chosen])
+        picked = [args[i] for i in chosen]
+        if HIDES and (moving := _moving("grad", picked)) is not None:
+            value, found = value_and_grad(
+                lambda *xs: fun(*fill(args, chosen, moving.whole([*xs])), **kwargs),
+                tuple(range(len(picked))), has_aux, holomorphic, allow_int,
+                strong_zero=strong_zero)(*moving.starts())
+            found = moving.cotangents([*found])
+            return value, (found[0] if one else tuple(found))
+        given = Arguments("grad", picked)
         active = differentiable(given.kinds, args, chosen, holomorphic, allow_int)
         def call(*xs: Any) -> Any:
             result = fun(*fill(args, chosen, xs), **kwargs)
@@ -325,6 +334,9 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(f"primal and tangent arguments to jvp must be tuples or lists; found "
                         f"{type(primals).__name__} and {type(tangents).__name__}.")
+    if HIDES and (moving := _moving("jvp", [*primals])) is not None:
+        return jvp(lambda *xs: fun(*moving.whole([*xs])), moving.starts(),
+                   moving.lower([*tangents]), has_aux)
     given = Arguments("jvp", list(primals))
     dots, dot_tree = tree_flatten(list(tangents))
     if given.tree != dot_tree:
@@ -348,10 +360,27 @@ def unpack_tangents(flat: Flat, results: list) -> tuple:
     dots = [next(given) if v.type.is_inexact else np.zeros(v.type.shape, float0)
             for v in flat.function.returns]
     value = tree_unflatten(flat.out_tree, results[:n])
-    dot = tree_unflatten(flat.out_tree, dots)
+    dot = _tangent_tree(flat, dots)
     if flat.aux is None:
         return value, dot
     return value[0], dot[0], flat.aux.restore(value)[1]
+
+
+def _tangent_tree(flat: Flat, dots: Sequence[Any]) -> Any:
+    """The tree of tangents of the results of a traced call."""
+    if flat.hides:
+        from .high import shown_tangents  # few results are of a library's own types
+
+        return shown_tangents(flat.out_tree, dots)
+    return tree_unflatten(flat.out_tree, dots)
+
+
+def _moving(name: str, args: list[Any]) -> Any:
+    """The arguments by what of them is differentiated, where values of a library's own types are
+    among them; else None."""
+    from .high import Moving, has_high  # loaded already
+
+    return Moving(name, args) if has_high(args) else None
 
 
 def check_tangents(name: str, kinds: Sequence[tuple[Any, bool]], dots: Sequence[Any]
@@ -416,6 +445,10 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, in_
     """
     if in_nzs is not None:
         return narrowed("linearize", linearize, fun, primals, in_nzs, has_aux=has_aux)
+    if HIDES and (moving := _moving("linearize", [*primals])) is not None:
+        value, move, *aux = linearize(lambda *xs: fun(*moving.whole([*xs])), *moving.starts(),
+                                      has_aux=has_aux)
+        return value, lambda *dots: move(*moving.lower([*dots])), *aux
     at = _Linearized(fun, primals, "linearize", has_aux)
     move = functools.partial(_apply_linear, at.name, at.split, at.given.tree, at.flat,
                              tuple(at.given.kinds), has_aux)
@@ -485,7 +518,7 @@ def _apply_linear(name: str, split: Any, tree: Any, flat: Flat, kinds: tuple, ha
     outs = [reweak(next(moved) if a else zeros_like_type(v.type, near), weak and w)
             for v, a, w in zip(flat.function.returns, split.active_out, flat.function.weak_returns,
                                strict=True)]
-    dot = tree_unflatten(flat.out_tree, outs)
+    dot = _tangent_tree(flat, outs)
     return dot[0] if has_aux else dot
 
 
@@ -584,6 +617,10 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
          "under jax.checkpoint", saveable_args=saveable_args)
     if in_nzs is not None:
         return narrowed("vjp", vjp, fun, primals, in_nzs, has_aux=has_aux, strong_zero=strong_zero)
+    if HIDES and (moving := _moving("vjp", [*primals])) is not None:
+        value, back, *aux = vjp(lambda *xs: fun(*moving.whole([*xs])), *moving.starts(),
+                                has_aux=has_aux, strong_zero=strong_zero)
+        return value, lambda ct: tuple(moving.cotangents([*back(ct)])), *aux
     at = _Linearized(fun, primals, "vjp", has_aux, strong_zero)
     value_tree = tree_structure(at.value)
     types = at.flat.function.return_types[:value_tree.num_leaves]

@@ -17,13 +17,13 @@ from ..arrays import binding
 from ..arrays.dispatch import abstract
 from ..arrays.holders import held_by
 from ..arrays.keys import KeyArray
-from ..arrays.operands import held_array, is_array_like
-from ..arrays.refs import Ref
+from ..arrays.operands import SCALARS, held_array, is_array_like
+from ..arrays.refs import REFS, Ref
 from ..tracing.compiled import prune
-from ..tracing.trace import Recorded, trace_function, type_of, used_as
+from ..tracing.trace import Recorded, state, trace_function, type_of, used_as
 from ..tracing.tracer import Tracer
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
-from .float0 import hidden, is_float0
+from .float0 import HIDES, flat_values, hidden, is_hidden
 
 
 def name_of(fun: Any) -> str:
@@ -87,7 +87,7 @@ def kind_of(name: str, x: Any) -> tuple[Any, bool]:
         return kind_of(name, held_by(x))
     if is_array_like(x):
         return abstract(name, x)
-    if kind is Ref:
+    if kind in REFS:
         x.refuse_frozen(name)
         return x.aval.ir, False
     raise TypeError(
@@ -100,7 +100,7 @@ def as_operand(x: Any) -> Any:
     """A leaf in the form that `bind` takes."""
     if type(x) is binding.ArrayImpl or type(x) is Tracer:
         return x
-    if type(x) is Ref:
+    if type(x) in REFS:
         return used_as(x)
     return held_array(x)
 
@@ -138,12 +138,13 @@ def check_pair(name: str, result: Any) -> None:
 class Flat:
     """A traced call: the Function with its captures, and the structure of its result."""
 
-    __slots__ = ("_read", "aux", "captures", "function", "out_tree", "trace")
+    __slots__ = ("_read", "aux", "captures", "function", "hides", "out_tree", "trace")
 
     def __init__(self, recorded: Recorded, out_tree: Any) -> None:
         self.function: Function = recorded.function
         self.captures, self.trace, self.out_tree = recorded.captures, recorded.trace, out_tree
         self.aux: Aux | None = None              # where the function was traced with has_aux
+        self.hides = False                       # whether `out_tree` has nodes for such leaves
         self._read: list[bool] | None = None
 
     def read(self) -> list[bool]:
@@ -163,29 +164,35 @@ def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, b
     Raises: TypeError where a leaf of the result is not an array.
     """
     out_tree: Any = None
-    has_refs = False
+    has_refs = hides = False
+    # nothing is differentiated around a function that is compiled by itself
+    carried = None if not staging else True if kind != "jit" else None if state.stack else False
     for t, _ in kinds:
         has_refs = has_refs or t.dtype.is_ref
 
     def run(tracers: list[Tracer]) -> list[Any]:
-        nonlocal out_tree
+        nonlocal out_tree, hides
         if has_refs:
             tracers = [Ref(x) if x.value.type.dtype.is_ref else x for x in tracers]  # type: ignore
         result = call(tracers)
         flat, out_tree = tree_flatten(result)
         for x in flat:
             if type(x) is not Tracer:
+                if type(x) not in SCALARS and is_hidden(x):
+                    flat, out_tree = tree_flatten(hidden(result, carried))
+                    hides = True
+                    break
                 if not is_array_like(x):
                     refuse_output(name, result)
-                if is_float0(x):
-                    flat, out_tree = tree_flatten(hidden(result))
-                    break
         return flat
 
     types, weaks = zip(*kinds, strict=True) if kinds else ((), ())
-    return Flat(trace_function(run, types, weaks, name=name, kind=kind, staging=staging, axis=axis,
-                               inputs=inputs, param_names=param_names, origins=origins,
-                               of_rule=of_rule, reached=reached), out_tree)
+    recorded = trace_function(run, types, weaks, name=name, kind=kind, staging=staging, axis=axis,
+                              inputs=inputs, param_names=param_names, origins=origins,
+                              of_rule=of_rule, reached=reached)
+    flat = Flat(recorded, out_tree)
+    flat.hides = hides
+    return flat
 
 
 class Arguments:
@@ -195,6 +202,8 @@ class Arguments:
 
     def __init__(self, name: str, args: Any) -> None:
         self.leaves, self.tree = tree_flatten(args)
+        if HIDES:
+            self.leaves, self.tree = flat_values(args)
         self.kinds = [kind_of(name, x) for x in self.leaves]
 
     def trace(self, fun: Callable[..., Any], *, name: str, kind: str, staging: bool,
@@ -220,7 +229,7 @@ class Arguments:
 def refuse_output(name: str, result: Any) -> None:
     """Raise the TypeError that says which leaf of the result is not an array."""
     for path, x in tree_flatten_with_path(result)[0]:
-        if type(x) is Ref:
+        if isinstance(x, Ref):
             raise ValueError(f"function {name} returned a mutable array reference of type {x.aval} "
                              f"at result{keystr(path)}, but mutable array references cannot be "
                              "returned; return ref[...]")

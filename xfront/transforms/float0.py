@@ -1,7 +1,9 @@
-"""float0 arrays, the gradients of integers, on their way through traces.
+"""Leaves that a trace takes as nodes: float0 arrays, the gradients of integers, and values of a
+library's own types (`high.py`).
 
-They have a shape and no elements, and the IR has no such dtype. In a trace each is a node around
-bools of its shape, which batch and stack as usual; outside, the node becomes a float0 array again.
+float0 arrays have a shape and no elements, and the IR has no such dtype. In a trace each is a node
+around bools of its shape, which batch and stack as usual; outside, the node becomes a float0 array
+again.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import binding
 from ..dtypes import float0
-from ..tree_util import register_pytree_node, tree_map
+from ..tracing.tracer import Tracer
+from ..tree_util import register_pytree_node, tree_flatten, tree_map
 
 
 class Hidden:
@@ -29,9 +33,37 @@ def is_float0(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.dtype == float0
 
 
-def hidden(tree: Any) -> Any:
-    """The tree with float0 arrays as nodes."""
-    return tree_map(lambda x: Hidden(x.shape) if is_float0(x) else x, tree)
+HIDES: list[Any] = []
+"""What says which classes' values become nodes too (`kind in it`) and makes the nodes,
+`it.node(x, carriers)`; nothing before a library has declared types of its own."""
+
+
+def is_hidden(x: Any) -> bool:
+    """Whether a leaf becomes a node."""
+    return isinstance(x, np.ndarray) and x.dtype == float0 or bool(HIDES) and type(x) in HIDES[0]
+
+
+def hidden(tree: Any, carriers: bool | None = None) -> Any:
+    """The tree with such leaves as nodes; `carriers` says whether those of own types have carriers,
+    None that they have them where their values do."""
+    def node(x: Any) -> Any:
+        if not is_hidden(x):
+            return x
+        return Hidden(x.shape) if isinstance(x, np.ndarray) else HIDES[0].node(x, carriers)
+
+    return tree_map(node, tree)
+
+
+def flat_values(tree: Any, carriers: bool | None = None) -> tuple[list[Any], Any]:
+    """Leaves and structure of `hidden(tree, carriers)`."""
+    leaves, structure = tree_flatten(tree)
+    for x in leaves:
+        if type(x) not in _USUAL and is_hidden(x):
+            return tree_flatten(hidden(tree, carriers))
+    return leaves, structure
+
+
+_USUAL = frozenset((binding.ArrayImpl, Tracer, int, float, bool, complex))
 
 
 def _children(x: Hidden) -> tuple[Sequence[Any], None]:
@@ -44,4 +76,4 @@ def _shown(_: None, children: Any) -> np.ndarray:
 
 register_pytree_node(Hidden, _children, _shown)
 
-__all__ = ["Hidden", "hidden", "is_float0"]
+__all__ = ["Hidden", "flat_values", "hidden", "is_float0", "is_hidden"]

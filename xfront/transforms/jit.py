@@ -34,10 +34,10 @@ from ..tracing.programs import bind, in_place
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
 from ..tracing.watching import explain_miss
-from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_unflatten
+from ..tree_util import keystr, tree_flatten_with_path, tree_leaves, tree_unflatten
 from .effort import Inline, is_early
 from .flat import Flat, as_operand, kind_of, name_of, positional_names, positions, trace_call
-from .float0 import hidden, is_float0
+from .float0 import HIDES, flat_values, hidden, is_hidden
 from .pickling import name_in_module
 from .with_refs import call_with_refs, uses_refs
 
@@ -262,12 +262,13 @@ programs.TABLES.append(_forget_traces)
 class Jitted:
     """The Python side of one jitted function."""
 
-    __slots__ = ("fun", "given", "name", "on_several", "options", "traces")
+    __slots__ = ("finals", "fun", "given", "name", "on_several", "options", "traces")
 
     def __init__(self, fun: Callable[..., Any], **given: Any) -> None:
         self.fun, self.name, self.given = fun, name_of(fun), given
         self.options = Options(fun, given)
         self.on_several = False                  # whether some call ran on several devices
+        self.finals: Any = None                  # for arguments that change, see high.py
         try:
             self.traces = _TRACES.setdefault(fun, {})
         except TypeError:
@@ -304,9 +305,7 @@ class Jitted:
     def divide(self, args: tuple, kwargs: dict) -> tuple[tuple, list, Any]:
         """(static key, leaves, tree) of a call; in the tree, static arguments are None."""
         statics, given = self.split(args, kwargs)
-        leaves, tree = tree_flatten(given)
-        if any([is_float0(x) for x in leaves]):
-            leaves, tree = tree_flatten(hidden(given))
+        leaves, tree = flat_values(given)
         return statics, leaves, tree
 
     def split(self, args: tuple, kwargs: dict) -> tuple[tuple, tuple[list, dict]]:
@@ -344,7 +343,8 @@ class Jitted:
         if self.options.told is not None:
             kinds = self.options.told.typed(kinds, self.dynamic(args), kwargs)
         sets = sets_of(leaves)
-        key = (statics, tree, tuple(kinds), trace_key(), state.axes, sets)
+        inside = bool(HIDES and state.stack)      # whether there may be derivatives around
+        key = (statics, tree, tuple(kinds), trace_key(), state.axes, sets, inside)
         try:
             found = self.traces.get(key)
         except TypeError:
@@ -459,6 +459,12 @@ class Jitted:
 
     def miss(self, *args: Any, **kwargs: Any) -> tuple:
         """Called from C++ with arguments of a new signature: record, or trace, compile and run."""
+        if HIDES:
+            from .high import call_and_write, changing  # loaded already
+
+            given = self.split(args, kwargs)[1]
+            if changing(given) and not self.returns_finals:
+                return call_and_write(self.with_finals(), args, kwargs, given), None, True
         if state.current is None:
             warm_up.begin(tree_leaves((args, kwargs)))
         flat, leaves, donated = self.trace(args, kwargs)
@@ -496,10 +502,26 @@ class Jitted:
             self.refuse_consumed(args, kwargs)
             raise
         result, fast = called
-        if fast is not None and any([is_float0(x) for x in tree_leaves((args, kwargs))]):
-            fast = None                          # C++ cannot pass float0 arrays
+        if fast is not None and any(map(is_hidden, tree_leaves((args, kwargs)))):
+            fast = None                          # C++ cannot pass such leaves
         # C++ does not know the sizes of mapped axes, which tracing may have read
         return result, fast, bool(state.axes)
+
+    @property
+    def returns_finals(self) -> bool:
+        """Whether the function returns what its arguments that change hold at its end."""
+        return hasattr(self.fun, "returns_finals")
+
+    def with_finals(self) -> Any:
+        """The compiled function that also returns what its arguments that change hold."""
+        if self.finals is None:
+            from .high import with_finals  # loaded already, as above
+
+            given = dict(self.given)
+            if given["out_shardings"] is not None:
+                given["out_shardings"] = (given["out_shardings"], None)
+            self.finals = Jitted(with_finals(self.fun), **given).function()
+        return self.finals
 
     def placement(self, flat: Flat, operands: Sequence[Any], tree: Callable[[], Any]
                   ) -> tuple[Placement, bool]:

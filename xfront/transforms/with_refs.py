@@ -24,7 +24,7 @@ from .flat import Flat, as_operand
 
 def uses_refs(flat: Flat, leaves: Sequence[Any]) -> bool:
     """Whether a call takes references, or its function closes over some."""
-    return any([type(x) is Ref for x in leaves]) or any([type(x) is Ref for x in flat.captures])
+    return any([isinstance(x, Ref) for x in (*leaves, *flat.captures)])
 
 
 def call_with_refs(jitted: Any, flat: Flat, leaves: Sequence[Any], donated: list[bool],
@@ -45,10 +45,10 @@ def call_with_refs(jitted: Any, flat: Flat, leaves: Sequence[Any], donated: list
         told.results(filled(flat.out_tree, flat.function.return_types))
     inner, order, written = remembered(
         flat.function, "on contents", _on_contents, flat, len(leaves))
-    values = [operands[i].held if type(operands[i]) is Ref else operands[i] for i in order]
+    values = [operands[i].held if isinstance(operands[i], Ref) else operands[i] for i in order]
     place, committed = placement(values, jitted.name)
     flags = [*donated, *[False] * (len(order) - len(leaves))]
-    flags = [f and type(operands[i]) is not Ref for f, i in zip(flags, order, strict=True)]
+    flags = [f and not isinstance(operands[i], Ref) for f, i in zip(flags, order, strict=True)]
     (result, contents), _ = jitted.program(inner, flags, place).call(values, committed)
     for i, content in zip(written, contents, strict=True):
         operands[i].held = content
@@ -62,8 +62,8 @@ def _on_contents(flat: Flat, n: int) -> tuple[Flat, tuple[int, ...], tuple[int, 
       written references.
     """
     made, written = discharge(flat.function)
-    held = [n + i for i, c in enumerate(flat.captures) if type(c) is Ref]
-    others = [n + i for i, c in enumerate(flat.captures) if type(c) is not Ref]
+    held = [n + i for i, c in enumerate(flat.captures) if isinstance(c, Ref)]
+    others = [n + i for i, c in enumerate(flat.captures) if not isinstance(c, Ref)]
     order = (*range(n), *held)
     params = [made.params[i] for i in (*order, *others)]
     function = made.replace(params=params, param_names=(), weak_params=())
@@ -77,7 +77,7 @@ def refuse_aliases(name: str, flat: Flat, leaves: Sequence[Any], names: Sequence
     """Raise ValueError where a reference is given twice, or given and closed over."""
     seen: dict[int, str] = {}
     for x, path in zip(leaves, names, strict=True):
-        if type(x) is not Ref:
+        if not isinstance(x, Ref):
             continue
         key = id(as_operand(x))
         if key in seen:
