@@ -70,10 +70,11 @@ def main(arguments: list[str]) -> None:
         wanted = _WITH_VALUE.get(first, (None, ""))[1]
         sys.exit(f"python -m xfront: {first} needs {wanted}" if wanted
                  else f"python -m xfront: there is no option {first}\n{__doc__}")
-    paths = [path_for_children(), *filter(None, [os.environ.get("PYTHONPATH")])]
-    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+    folder = path_for_children()
+    os.environ["PYTHONPATH"] = os.pathsep.join([folder, *filter(None, [
+        os.environ.get("PYTHONPATH")])])
     install_as_jax()
-    del sys.path[0]                              # the folder in which xfront was started
+    sys.path[0] = folder     # was where xfront was started; multiprocessing hands the path on
     if first in _WITH_VALUE:
         _WITH_VALUE[first][0](rest[0], rest[1:])
     else:

@@ -137,6 +137,8 @@ class _Finder(importlib.abc.MetaPathFinder):
             around = sys.modules.get(parent)
             if around is not None and name in loaded_names(around):
                 return None                      # `from jax.x import name` finds the attribute
+            if _is_asked_only():
+                return None
             raise _not_found(fullname)
         made = importlib.machinery.ModuleSpec(
             fullname, _Loader(module), origin=getattr(module, "__file__", None),
@@ -162,8 +164,24 @@ class _LastFinder(importlib.abc.MetaPathFinder):
             return None
         found = stand_ins.stand_in("jax" + fullname.removeprefix("xfront"))
         if found is None:
+            if _is_asked_only():
+                return None
             raise _not_found(fullname)
         return importlib.machinery.ModuleSpec(fullname, _Loader(found), is_package=True)
+
+
+def _is_asked_only() -> bool:
+    """Whether `importlib.util.find_spec` has called a finder, not an import: it is to give None for
+    a module that there is not."""
+    util, frame = sys.modules.get("importlib.util"), sys._getframe(1)
+    asking = () if util is None else (util.find_spec.__code__,)
+    for _ in range(3):                           # the finder, importlib's loop over finders, and it
+        if frame.f_back is None:
+            return False
+        frame = frame.f_back
+        if frame.f_code in asking:
+            return True
+    return False
 
 
 def _not_found(name: str) -> AbsentModule:

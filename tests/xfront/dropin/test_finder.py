@@ -250,6 +250,9 @@ def test_xfront_itself_says_what_is_not_here_yet() -> None:
 _FOR_EACH_WAY = """
 import sys
 import jax.numpy as jnp
+def summed(n):
+    import jax.numpy
+    return float(jax.numpy.arange(n).sum()), "xfront" in jax.numpy.__file__
 if __name__ == "__main__":
     import subprocess
     def annotated(x: int): pass
@@ -257,6 +260,10 @@ if __name__ == "__main__":
     print(float(jnp.sum(jnp.arange(4.0))), sys.argv[1:], __name__)
     child = "import jax.numpy, sys; print('xfront' in jax.numpy.__file__)"
     print(subprocess.run([sys.executable, "-c", child], capture_output=True, text=True).stdout)
+    if sys.argv[0] != "-c":                              # whose functions no other process has
+        import multiprocessing
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            print(pool.apply(summed, (4,)))
 """
 
 
@@ -266,7 +273,19 @@ def test_a_program_runs_and_so_do_its_children(way: str, tmp_path: Path) -> None
     file.write_text(_FOR_EACH_WAY)
     given = {"file": [str(file)], "module": ["-m", "plain_program"], "code": ["-c", _FOR_EACH_WAY]}
     said = output("-m", "xfront", *given[way], "--flag", "value", path=str(tmp_path))
-    assert said.split("\n")[:2] == ["6.0 ['--flag', 'value'] __main__", "True"]
+    first, child, _, spawned, *_ = said.split("\n") + [""]
+    assert (first, child) == ("6.0 ['--flag', 'value'] __main__", "True")
+    assert spawned == ("" if way == "code" else "(6.0, True)")
+
+
+def test_whether_a_module_is_there_can_be_asked() -> None:
+    said = output("-c", "import xfront\nxfront.install_as_jax()\n"
+                        "from importlib.util import find_spec\n"
+                        "names = 'jax', 'jax.numpy', 'jax._src.core', 'jax.no', 'jax.numpy.no'\n"
+                        "print([find_spec(name) is not None for name in names])\n"
+                        "try: import jax.no\n"
+                        "except ModuleNotFoundError as e: print(e)\n")
+    assert said == "[True, True, True, False, False]\nmodule 'jax' has no attribute 'no'\n"
 
 
 def test_the_folder_for_pythonpath() -> None:
