@@ -15,7 +15,7 @@ import _thread  # threading.Thread.start waits, and a signal may interrupt that
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
-from math import prod
+from math import isqrt, prod
 from operator import attrgetter
 from types import CodeType
 from typing import Any
@@ -564,10 +564,13 @@ class RuleContext:
 
     @property
     def shared_mesh(self) -> MeshAxes | None:
-        """The mesh of values that belong to several devices together, where it has several axes to
-        divide them."""
+        """The mesh of values that belong to several devices together, where some can divide them
+        while others hold copies: the number of devices is not prime."""
         mesh = self.module.partition.mesh if self.is_shared and self.module is not None else None
-        return mesh if mesh is not None and sum([n > 1 for n in mesh.sizes]) > 1 else None
+        if mesh is None:
+            return None
+        n = prod(mesh.sizes)
+        return mesh if any([n % part == 0 for part in range(2, isqrt(n) + 1)]) else None
 
     @property
     def num_partitions(self) -> int:

@@ -10,7 +10,6 @@ shapes where they are divided.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -111,11 +110,10 @@ def _limits(op: Op) -> tuple[int, ...]:
 
 
 def _uneven(mesh: MeshAxes, op: Op) -> list[int]:
-    """The dimensions of updates, one for each of indices, that some axes of a mesh would divide
-    unevenly while others hold copies: XLA loses updates there."""
-    sizes = [n for n in mesh.sizes if n > 1]
-    parts = [math.prod(axes) for k in range(1, len(sizes))
-             for axes in itertools.combinations(sizes, k)]
+    """The dimensions of updates, one for each of indices, that some axes of a mesh, or parts of
+    axes, would divide unevenly while others hold copies: XLA loses updates there."""
+    n_devices = math.prod(mesh.sizes)
+    parts = [n for n in range(2, n_devices) if n_devices % n == 0]
     return [d for d, n in enumerate(op.operands[2].type.shape)
             if d not in op.attrs["update_window_dims"] and any([n % part for part in parts])]
 

@@ -32,8 +32,8 @@ def _slice(ctx: RuleContext, op: Op) -> Form:
 @rule(ops.pad)
 def _pad(ctx: RuleContext, op: Op, x: Any, value: Any) -> Any:
     a, padding = op.attrs, [*zip(op.attrs["low"], op.attrs["high"], strict=True)]
-    x, _, padding = cropped(ctx, x, op.operands[0].type, padding, [n + 1 for n in a["interior"]])
-    return padded(ctx, x, value, op.results[0].type, padding, a["interior"])
+    x, of, padding = cropped(ctx, x, op.operands[0].type, padding, [n + 1 for n in a["interior"]])
+    return padded(ctx, x, of, value, op.results[0].type, padding, a["interior"])
 
 
 @rule(ops.concatenate)

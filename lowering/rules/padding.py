@@ -51,12 +51,16 @@ def sliced(ctx: RuleContext, x: Any, type: TensorType, starts: Ints, limits: Int
                       strides=ctx.int_array((1,) * type.ndim))
 
 
-def padded(ctx: RuleContext, x: Any, value: Any, type: TensorType,
+def padded(ctx: RuleContext, x: Any, of: TensorType, value: Any, type: TensorType,
            padding: Sequence[tuple[int, int]], interior: Ints) -> Any:
-    """x with padding of no negative amounts, of `type`; x itself where nothing is added."""
+    """x, of type `of`, with padding of no negative amounts, of `type`; x itself where nothing is
+    added. Axes with padding between elements are whole on each device: XLA's partitioner puts
+    elements of other parts in the wrong place."""
     if not any(interior) and not any([low or high for low, high in padding]):
         return x
-    return ctx.create("stablehlo.pad", [x, value], [type],
+    spread = [d for d, n in enumerate(interior) if n]
+    made = ctx.create("stablehlo.pad", [ctx.undivided(x, of, spread), value], [type],
                       edge_padding_low=ctx.int_array([low for low, _ in padding]),
                       edge_padding_high=ctx.int_array([high for _, high in padding]),
                       interior_padding=ctx.int_array(interior))
+    return ctx.undivided(made, type, spread)

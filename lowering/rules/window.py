@@ -57,7 +57,7 @@ def _reduced(ctx: RuleContext, op: Op, operands: Sequence[Any], inits: Sequence[
         return made
     around = tuple([pair if late else (0, 0) for pair, late in zip(padding, later, strict=True)])
     between = tuple([by - 1 if late else 0 for by, late in zip(base, later, strict=True)])
-    return [padded(ctx, x, init, t, around, between)
+    return [padded(ctx, x, t.with_shape(shape), init, t, around, between)
             for x, init, t in zip(made, inits, results, strict=True)]
 
 
@@ -109,7 +109,7 @@ def _scatter(ctx: RuleContext, op: Op, source: Any, x: Any) -> Any:
                       [element, element], window_dimensions=ctx.int_array(a["window"]),
                       window_strides=ctx.int_array(a["strides"]), padding=ctx.padding(padding))
     outside = [(max(0, -low), max(0, -high)) for low, high in a["padding"]]
-    return padded(ctx, made, zero, result, outside, (0,) * result.ndim)
+    return padded(ctx, made, type, zero, result, outside, (0,) * result.ndim)
 
 
 def _add(element: TensorType) -> Callable[..., Any]:

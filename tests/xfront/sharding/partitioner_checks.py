@@ -80,6 +80,16 @@ def check_convolutions_in_groups_and_by_steps() -> None:
         expect_alone(all_of, numbers(4, 6, 4), over((4,), spec))
 
 
+def check_padding_between_elements() -> None:
+    def some(x: Any) -> Any:
+        zero, mine = jnp.zeros((), x.dtype), NamedSharding(over((2,), P()).mesh, P("x"))
+        return [lax.with_sharding_constraint(made, mine) for made in [
+            lax.pad(x, zero, [(low, high, 1)]) for low, high in ((0, 1), (1, 2), (-1, 2))]]
+
+    for spec in (P(), P("x")):
+        expect_alone(some, numbers(8), over((2,), spec))
+
+
 def check_slices_by_steps_beyond_their_limit() -> None:
     def some(x: Any) -> Any:
         return (lax.slice(x, (0, 1), (4, 2), (1, 3)), lax.slice(x, (1, 0), (4, 4), (2, 3)),
