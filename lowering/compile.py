@@ -176,13 +176,13 @@ def all_options(effort: str, function: Function, platform: str, options: Any,
     """The options of the effort and of the CPU's libraries; `options`, the user's, override them.
     """
     chosen = dict(effort_options(effort, function, platform))
-    if platform == "cpu" and extras.forms:
+    if platform == "cpu":
         from .cpu import libraries, vectors, width
 
-        chosen.update(vectors.options(function))
-        chosen.update(width.options(function))
-        if effort == "jit":
-            chosen.update(libraries.options(function))
+        if extras.forms:
+            chosen.update(vectors.options(function))
+            chosen.update(width.options(function))
+        chosen.update(libraries.options(function, bool(extras.forms) and effort == "jit"))
     chosen.update(all_of_process())
     chosen.update(normalize_options(options))
     return normalize_options(chosen)

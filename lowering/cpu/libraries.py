@@ -8,7 +8,8 @@ all products of a program are estimated for both libraries.
 
 YNNPACK also computes reductions, and adds up long rows with vectors. It sets up each reduction when
 a process first runs it. Where many reductions are small, this takes longer than XLA's own loops
-lose in a hundred runs, and those loops are chosen.
+lose in a hundred runs, and those loops are chosen. So they are where YNNPACK would add up repeated
+terms wrongly (`repeated.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from lowering import compat
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Function, Op, bodies_of
 from xfront_ir.opdef import OpDef
+
+from . import repeated
 
 OPTION = "xla_cpu_experimental_ynn_fusion_type"
 GAIN = 0.95
@@ -49,15 +52,22 @@ Times = tuple[float, float]
 AVX-512."""
 
 
-def options(function: Function) -> tuple[tuple[str, str], ...]:
-    """XLA's option for a program, bodies included; none where its default is as good."""
-    if not compat.CHOOSES_LIBRARY or platform.machine() not in ("x86_64", "AMD64"):
+def options(function: Function, for_speed: bool) -> tuple[tuple[str, str], ...]:
+    """XLA's option for a program, bodies included; none where its default is as good.
+
+    Args:
+      for_speed: whether to look for the faster library too; which is right is always asked.
+    """
+    if not compat.CHOOSES_LIBRARY:
         return ()
-    found = list(_ops_inside(function))
-    with_products = _is_faster(found, ops.dot_general, _times_of_product)
-    with_convolutions = compat.YNNPACK_CONVOLVES and _is_faster(
-        found, ops.conv_general_dilated, _times_of_convolution)
-    with_reductions = _are_many_and_small(function)
+    with_products = with_convolutions = False
+    with_reductions = compat.VERSION < (0, 11) and repeated.repeats_somewhere(function)
+    if for_speed and platform.machine() in ("x86_64", "AMD64"):
+        found = list(_ops_inside(function))
+        with_products = _is_faster(found, ops.dot_general, _times_of_product)
+        with_convolutions = compat.YNNPACK_CONVOLVES and _is_faster(
+            found, ops.conv_general_dilated, _times_of_convolution)
+        with_reductions = with_reductions or _are_many_and_small(function)
     if not with_products and not with_convolutions and not with_reductions:
         return ()
     kept = [*["REDUCE"] * (not with_reductions), *["INDIVIDUAL_DOT"] * (not with_products),

@@ -39,7 +39,7 @@ def product(func, rows, terms, columns, *, contract=((1,), (0,)), dtype="f32", t
     (1, 4096, 1024, False), (4096, 1024, 1, False)))
 def test_products(func, rows, terms, columns, chosen) -> None:
     """Eigen for those that YNNPACK computes on one core, with rows enough."""
-    made = libraries.options(product(func, rows, terms, columns, times=4))
+    made = libraries.options(product(func, rows, terms, columns, times=4), True)
     assert bool(made) == chosen
     if chosen:
         ((name, value),) = made
@@ -52,13 +52,13 @@ def test_products(func, rows, terms, columns, chosen) -> None:
 def test_how_operands_are_read(func, contract, terms, chosen) -> None:
     """Eigen reads columns that lie a power of two apart slowly; what YNNPACK does not compute says
     nothing."""
-    made = libraries.options(product(func, 192, terms, 128, contract=contract, times=4))
+    made = libraries.options(product(func, 192, terms, 128, contract=contract, times=4), True)
     assert bool(made) == chosen
 
 
 @pytest.mark.parametrize("dtype", ("bf16", "f64", "i32"))
 def test_other_dtypes(func, dtype) -> None:
-    assert libraries.options(product(func, 256, 128, 128, dtype=dtype, times=4)) == ()
+    assert libraries.options(product(func, 256, 128, 128, dtype=dtype, times=4), True) == ()
 
 
 def test_all_products_of_a_program_count() -> None:
@@ -84,7 +84,7 @@ def test_all_products_of_a_program_count() -> None:
 def test_convolutions(func, channels, window, chosen) -> None:
     fn = func([named("f32", 8, 28, 28, channels), named("f32", window, window, channels, 32)],
               lambda b, x, w: [xfront_conv(b, x, w)])
-    assert bool(libraries.options(fn)) == chosen
+    assert bool(libraries.options(fn, True)) == chosen
 
 
 def reductions(func, count, *shape, definition=ops.reduce_sum, axes=(1,), dtype="f32"):
@@ -99,7 +99,7 @@ def reductions(func, count, *shape, definition=ops.reduce_sum, axes=(1,), dtype=
     (20, (32, 64), {"definition": ops.reduce_max}, True), (20, (128, 64), {"dtype": "f64"}, False)))
 def test_many_small_reductions(func, count, shape, how, chosen) -> None:
     """XLA's own loops, where YNNPACK's set-up takes longer than a hundred runs of them lose."""
-    made = libraries.options(reductions(func, count, *shape, **how))
+    made = libraries.options(reductions(func, count, *shape, **how), True)
     assert bool(made) == chosen
     if chosen:
         ((_, value),) = made
@@ -110,7 +110,7 @@ def test_reductions_where_they_run() -> None:
     """Those of calls count, each body once; beside a loop they are left as they are."""
     def chosen(f):
         fn = xfront.jit(f).trace(jnp.ones((4, 8))).ir
-        return "REDUCE" not in dict(libraries.options(fn)).get(libraries.OPTION, "REDUCE")
+        return "REDUCE" not in dict(libraries.options(fn, True)).get(libraries.OPTION, "REDUCE")
 
     def normed(x):
         for _ in range(20):
@@ -146,7 +146,7 @@ def test_where_it_holds(func, monkeypatch) -> None:
     assert name not in dict(compile.all_options("jit", fn, "cpu", (), NOTHING))
     assert dict(compile.all_options("jit", fn, "cpu", {name: ""}, FORMS))[name] == ""
     monkeypatch.setattr(libraries.platform, "machine", lambda: "aarch64")
-    assert libraries.options(fn) == ()
+    assert libraries.options(fn, True) == ()
 
 
 def test_values(monkeypatch) -> None:

@@ -10,8 +10,10 @@ import pytest
 import xfront
 import xfront.numpy as jnp
 from lowering import compat
+from lowering.cpu import libraries, repeated
 from lowering.forms.facts import NO_FACTS
 from lowering.forms.placing import place_forms, taken
+from xfront import lax
 from xfront_ir.passes.pipeline import simplify
 
 TO = (4, 32, 96)
@@ -56,6 +58,33 @@ def test_sums_of_repeated_terms(name: str) -> None:
     got = np.asarray(xfront.jit(f)(x))
     assert got.dtype == want.dtype
     np.testing.assert_allclose(got, want, rtol=1e-2 if name == "narrow" else 1e-5, atol=1e-3)
+
+
+def flat(x: Any) -> Any:
+    return jnp.broadcast_to(x, TO).reshape(-1)
+
+
+MIXED = {
+    "reshaped": lambda x: jnp.sum(flat(x)),
+    "concatenated": lambda x: jnp.sum(jnp.concatenate([jnp.broadcast_to(x, TO)] * 2)),
+    "padded": lambda x: jnp.sum(jnp.pad(jnp.broadcast_to(x, TO), 1)),
+    "product": lambda x: flat(x) @ jnp.ones(4 * 32 * 96),
+    "square": lambda x: jnp.vdot(flat(x), flat(x)),
+    "windows": lambda x: lax.reduce_window(jnp.broadcast_to(x, TO), 0., lax.add, TO, (1, 1, 1),
+                                           "VALID"),
+    "sum called": lambda x: xfront.jit(lambda y: jnp.sum(y))(flat(x)),
+    "tile": REPEATED["tile"],
+}
+
+
+@pytest.mark.parametrize("name", [*MIXED, *REPEATED, *EACH, "one of two"])
+def test_programs_that_repeat_terms_in_ways_not_told_by_axes(name: str) -> None:
+    f = (MIXED | REPEATED | EACH | {"one of two": lambda x: flat(x) @ jnp.arange(12288.0)})[name]
+    x = np.linspace(-2, 1, 32, dtype=np.float32)[:, None]
+    fn = simplify(xfront.make_jaxpr(f)(x).ir)
+    assert repeated.repeats_somewhere(fn) == (name in MIXED)
+    kept = dict(libraries.options(fn, False)).get(libraries.OPTION, "REDUCE")
+    assert ("REDUCE" in kept) == (name not in MIXED or compat.VERSION >= (0, 11))
 
 
 def test_zeros_infinities_and_nan_of_repeated_terms() -> None:
