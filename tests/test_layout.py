@@ -55,8 +55,8 @@ FLOORS_OF_XFRONT = (
     # arrays as values
     ("arrays.arguments", "arrays.commitment", "arrays.keys", "arrays.refs"),
     # tracing: traces, programs, front doors of eager functions, where they run
-    ("arrays.dispatch", "arrays.operands", "arrays.placement", "arrays.rows", "arrays.templates",
-     "devices", "naming", "sharding", "tracing"),
+    ("arrays.dispatch", "arrays.nothing", "arrays.operands", "arrays.placement", "arrays.rows",
+     "arrays.templates", "devices", "naming", "sharding", "tracing"),
     ("flatten_util", "primitives", "signature", "stages", "structs", "transforms"),
     ("lax",),
     # numpy, and what of lax and of the transformations is written in it

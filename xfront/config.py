@@ -377,6 +377,10 @@ check_static_indices = _option(
     "jax_check_static_indices", False, "IndexError where a number that Python knows is outside of "
     "the axis that it indexes, in reads without a mode.", key=True
 )
+auto_pcast = _option(
+    "jax_auto_pcast", True, "Whether `shard_map` casts floats that meet values that vary over more "
+    "axes; if not, they are a ValueError without `lax.pcast(x, axes, to='varying')`.", key=True
+)
 debug_key_reuse = _option(
     "jax_debug_key_reuse", False, "KeyReuseError where a typed key is consumed twice.", key=True
 )
@@ -594,7 +598,6 @@ _keep_freed_memory._watchers.append(lambda value: _configure_clients(keep_freed_
 if _keep_freed_memory.value:
     _configure_clients(keep_freed_memory=True)
 remove_size_one_mesh_axis_from_type = _OPTIONS["jax_remove_size_one_mesh_axis_from_type"]
-auto_pcast = _OPTIONS["jax_auto_pcast"]
 softmax_custom_jvp = _OPTIONS["jax_softmax_custom_jvp"]
 threefry_partitionable = _OPTIONS["jax_threefry_partitionable"]
 thread_guard = _OPTIONS["jax_thread_guard"]

@@ -21,8 +21,6 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "eager_constant_folding": (False, "passes fold constants when a program is compiled"),
     "jax_accurate_erf_inv": (False, "erf_inv has one form here"),
     "jax_allow_f16_reductions": (True, "give sums a wider dtype with `dtype=float32`"),
-    "jax_auto_pcast": (True, "inside shard_map, values that meet are cast to vary over the same "
-                       "axes; lax.pcast(x, axes, to='varying') says where"),
     "jax_backend_target": ("", "programs run in this process"),
     "jax_compilation_cache_check_contents": (False, "call xfront.clear_caches() and compile under "
                                              "XFRONT_CACHE=0 to compare"),

@@ -362,8 +362,7 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...], members: bool =
                         return direct.one(args[0])
                 elif len(args) == 2 and direct.two is not None and type(args[1]) in _ARRAYS:
                     return direct.two(args[0], args[1])
-            if members and args:
-                args = (members_of(args[0]), *args[1:])
+            args = (members_of(args[0]), *args[1:]) if members and args else args
             if is_tellable and kwargs and kwargs.get("out_sharding") is not None and (
                     made := _told(name, public, args, kwargs)):
                 return made[0]
@@ -386,12 +385,24 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...], members: bool =
                 return record_by(templates, target, call_body, full)
             return direct.call(full)
         except BaseException as error:
+            if found := _of_float0(name, public, args, kwargs, error):
+                return found[0]
             shorten(error)
             raise
 
     functools.update_wrapper(public, body)
     public.body = call_body  # type: ignore[attr-defined]
     return public
+
+
+def _of_float0(name: str, public: Callable[..., Any], args: tuple, kwargs: dict[str, Any],
+               error: BaseException) -> tuple[Any, ...]:
+    """The result, in a tuple, where a call failed because its arrays are float0 arrays."""
+    if not isinstance(error, TypeError) or "float0" not in str(error):
+        return ()
+    from .nothing import moved  # seldom needed
+
+    return moved(name, public, args, kwargs)
 
 
 def members_of(x: Any) -> Any:

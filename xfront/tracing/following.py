@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from xfront_ir.core import Function, Value
 from xfront_ir.passes.varying import NOWHERE, Axes, Names, Sets, Varying, varying
 
+from ..config import auto_pcast
 from ..sharding.regions import follows, regions
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Following:
         """The Function that was traced here with its casts, and the axes over which its parameters
         and its results vary."""
         sets = [self._origin(i) for i in range(len(function.params))]
-        made, results = varying(function, sets, self.axes)
+        made, results = varying(function, sets, self.axes, asked=not auto_pcast.value)
         return made, tuple(sets), results
 
 

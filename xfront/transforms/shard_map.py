@@ -22,6 +22,7 @@ from xfront_ir.sharding import MeshAxes, Sharding, Spec, replicated
 from xfront_ir.types import TensorType
 
 from ..arrays import binding
+from ..config import auto_pcast
 from ..sharding.constraint import shown
 from ..sharding.context import use_abstract_mesh
 from ..sharding.errors import DuplicateSpecError
@@ -359,7 +360,7 @@ class Mapped:
         sizes = dict(mesh.shape_tuple)
         followed = tuple([(a, sizes[a]) for a in axes])
         made, sets = varying(body, [frozenset(s.axes) for s in ins], followed,
-                             [frozenset(s.axes) for s in outs])
+                             [frozenset(s.axes) for s in outs], not auto_pcast.value)
         for i, (found, spec) in enumerate(zip(sets, outs, strict=True)):
             more = found.difference(spec.axes)
             if more:

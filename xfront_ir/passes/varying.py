@@ -21,7 +21,7 @@ from typing import Any
 
 from ..builder import Builder
 from ..core import Function, Op, Value, remembered
-from ..errors import MissingRule, ShardingTypeError
+from ..errors import IRValueError, MissingRule, ShardingTypeError
 from ..literal import literal
 from ..opdef import lookup
 from ..types import TensorType
@@ -34,8 +34,8 @@ Sets = tuple[Names, ...]
 Axes = tuple[tuple[str, int], ...]
 
 
-def varying(fn: Function, sets: Sequence[Names], axes: Axes, out: Sequence[Names] | None = None
-            ) -> tuple[Function, Sets]:
+def varying(fn: Function, sets: Sequence[Names], axes: Axes, out: Sequence[Names] | None = None,
+            asked: bool = False) -> tuple[Function, Sets]:
     """The Function with casts, and over which axes each result varies.
 
     Args:
@@ -43,17 +43,19 @@ def varying(fn: Function, sets: Sequence[Names], axes: Axes, out: Sequence[Names
       sets: for each parameter, the axes over which it varies.
       axes: names and sizes of the axes that are followed.
       out: for each result, axes over which it is to be said to vary; the others are added.
-    Raises: MissingRule where an op's bodies read a followed axis and the op has no rule.
+      asked: whether casts are made for results alone, and refused where operands of an op need one.
+    Raises: IRValueError where a cast is refused; MissingRule where an op's bodies read a followed
+      axis and the op has no rule.
     """
-    key = ("varying", tuple(sets), axes, None if out is None else tuple(out))
-    return remembered(fn, key, lambda: Varying(fn.name, axes).run(fn, sets, out))
+    key = ("varying", tuple(sets), axes, None if out is None else tuple(out), asked)
+    return remembered(fn, key, lambda: Varying(fn.name, axes, asked).run(fn, sets, out))
 
 
 class Varying:
     """One run over the ops of a Function, and what rules can ask of it."""
 
-    def __init__(self, name: str, axes: Axes) -> None:
-        self.axes, self.all = dict(axes), axes
+    def __init__(self, name: str, axes: Axes, asked: bool = False) -> None:
+        self.axes, self.all, self.asked = dict(axes), axes, asked
         self.b = Builder(name)
         self.sets: dict[Value, Names] = {}           # for values that vary at all
         self.names: dict[Value, Value] = {}          # values that others have replaced
@@ -69,6 +71,7 @@ class Varying:
         self.step(fn.ops)
         returns = [self.names.get(v, v) for v in fn.returns]
         if out is not None:
+            self.asked = False
             returns = [self.cast(v, self.of(v) | s) for v, s in zip(returns, out, strict=True)]
         same = tuple(b.ops) == fn.ops and tuple(returns) == fn.returns
         made = fn if same else fn.replace(ops=b.ops, returns=returns)
@@ -139,6 +142,12 @@ class Varying:
         missing = frozenset(wanted) - own
         if not missing or not value.type.is_inexact or value in self.constants:
             return value
+        if self.asked:
+            names = tuple(sorted(missing))
+            raise IRValueError(
+                f"a value of type {value.type} that does not vary over {', '.join(names)} meets "
+                f"one that does, at {self.b.loc}: under auto_pcast(False) write the cast, "
+                f"lax.pcast(x, {names}, to='varying')")
         if value.type.is_manual:
             refuse_sums(value.type, missing)
         found = self.casts.get((value, missing))
@@ -155,7 +164,7 @@ class Varying:
         """The pass run on a body: not over the axes in `without`, which something around the body
         binds anew, but over those in `also`, which only the body has."""
         axes = tuple([(a, n) for a, n in self.all if a not in without])
-        return varying(fn, sets, (*axes, *also), out)
+        return varying(fn, sets, (*axes, *also), out, self.asked)
 
 
 def refuse_sums(type: TensorType, axes: Collection[str]) -> None:

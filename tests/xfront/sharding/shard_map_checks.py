@@ -761,6 +761,30 @@ def check_results_are_put_together_as_somebody_said() -> None:
         out_specs=P("x"))(grid(8)))
 
 
+def check_casts_are_written_under_auto_pcast_false() -> None:
+    def cast(w: Any) -> Any:
+        return lax.pcast(w, "x", to="varying")
+
+    bodies: list[tuple[Any, Any]] = [
+        (lambda w, a: w * a, lambda w, a: cast(w) * a),
+        (lambda w, a: lax.scan(lambda c, _: (c * a, None), w * jnp.ones(2), None, length=2)[0],
+         lambda w, a: lax.scan(lambda c, _: (c * a, None), cast(w * jnp.ones(2)), None,
+                               length=2)[0])]
+    for plain, written in bodies:
+        for wrap in (lambda f: f, xfront.jit):
+            f, g = [wrap(mapped(h, (P(), P("x")), P("x"))) for h in (plain, written)]
+            wanted = f(W, X)
+            with xfront.auto_pcast(False):
+                raises(ValueError, ["does not vary over x", "lax.pcast(x, ('x',), to='varying')"],
+                       partial(f, W, X))
+                close(g(W, X), wanted)
+                close(mapped(lambda w, a: a + 1, (P(), P("x")), P("x"))(W, X), X + 1)
+                close(mapped(lambda w: w * jnp.ones(2), P(), P("x"))(W), np.full(8, 3))
+    with xfront.auto_pcast(False):
+        slope = xfront.grad(lambda w: mapped(bodies[0][1], (P(), P("x")), P("x"))(w, X).sum())
+        close(slope(W), X.sum())
+
+
 CHECKS = checks_in(globals())
 
 if __name__ == "__main__":

@@ -211,7 +211,11 @@ def test_exceptions_are_of_their_class_and_of_that_of_failed_programs(host, kind
     def effect(x):
         return io_callback(host, SCALAR, x)
 
-    for run in (call, effect, jax.jit(call), jax.jit(effect)):
+    def known(x):                                # a check: it stands where it is not mapped
+        return jax.vmap(lambda y: y + call(x))(X[:1])[0]
+
+    for run in (call, effect, jax.jit(call), jax.jit(effect), known, jax.jit(known),
+                jax.value_and_grad(lambda x: x * call(lax.stop_gradient(x)))):
         with pytest.raises(kind) as caught:
             run(1.0)
         error = caught.value

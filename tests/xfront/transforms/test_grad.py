@@ -251,3 +251,28 @@ def test_there_is_no_such_process():
     one = jax.sharding.SingleDeviceSharding(jax.devices()[0])
     with pytest.raises(TypeError, match="list or tuple"):
         jax.make_array_from_single_device_arrays((2,), one, jnp.ones(2))
+
+
+MOVES = {
+    "reshape": (lambda x: jnp.reshape(x, (3, 2)), (3, 2)), "ravel": (jnp.ravel, (6,)),
+    "expand_dims": (lambda x: jnp.expand_dims(x, 0), (1, 2, 3)),
+    "broadcast_to": (lambda x: jnp.broadcast_to(x, (4, 2, 3)), (4, 2, 3)),
+    "concatenate": (lambda x: jnp.concatenate([x, x]), (4, 3)),
+    "stack": (lambda x: jnp.stack([x, x]), (2, 2, 3)), "tile": (lambda x: jnp.tile(x, 2), (2, 6)),
+    "transpose": (jnp.transpose, (3, 2)), "squeeze": (lambda x: jnp.squeeze(x[:1]), (3,)),
+    "lax.reshape": (lambda x: jax.lax.reshape(x, (6,)), (6,)),
+    "lax.slice": (lambda x: jax.lax.slice(x, (0, 0), (1, 2)), (1, 2)),
+}
+
+
+@pytest.mark.parametrize(("move", "shape"), MOVES.values(), ids=MOVES)
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["un-jitted", "jit"])
+def test_gradients_of_integers_are_moved_as_arrays_are(move, shape, wrap):
+    x = jax.grad(lambda n: n.sum() * 1.0, allow_int=True)(jnp.ones((2, 3), jnp.int32))
+    made = wrap(move)(x)
+    assert (type(made), made.dtype, made.shape) == (np.ndarray, jax.float0, shape)
+
+
+def test_gradients_of_integers_are_not_computed_with():
+    with pytest.raises(TypeError, match="reshaped, joined and moved, and nothing else"):
+        jnp.sum(np.zeros(3, jax.float0))
