@@ -70,6 +70,12 @@ def half_product(jax: Any, jnp: Any, n: int) -> Program:
     return lambda a, b: a @ b, (a, a)
 
 
+@kernel("product, bfloat16 in float32", *SIDES)
+def half_product_in_float32(jax: Any, jnp: Any, n: int) -> Program:
+    a = normal(jnp, n, n).astype(jnp.bfloat16)
+    return lambda a, b: jnp.matmul(a, b, preferred_element_type=jnp.float32), (a, a)
+
+
 @kernel("product, float32", *SIDES)
 def product(jax: Any, jnp: Any, n: int) -> Program:
     return lambda a, b: a @ b, (normal(jnp, n, n), normal(jnp, n, n, seed=1))

@@ -270,3 +270,20 @@ def _ordered(b: Builder, x: Value, axes: tuple[int, ...]) -> Value:
     if axes != tuple(range(x.type.ndim)):
         x = b.emit(ops.transpose, x, permutation=axes)
     return b.emit(ops.fence, x)
+
+
+@condition
+def _sums_of_bf16(op: Op) -> bool:
+    """Matrices of bf16, products summed and given in f32."""
+    (lhs, rhs), result = (v.type for v in op.operands), op.attrs.get("preferred")
+    return lhs.dtype is rhs.dtype is dtypes.bf16 and result is dtypes.f32
+
+
+# XLA has no kernel for these where it wants the result by columns, as behind a transpose. The
+# barrier is there while it chooses.
+@form(ops.dot_general, when=_sums_of_bf16, needed=True,
+      row="kernels.linear: product, bfloat16 in float32")
+def sums_by_rows(b: Builder, op: Op, x: Value, y: Value) -> Value:
+    """The result by rows, whoever reads it."""
+    made = b.emit(ops.dot_general, x, y, **op.attrs)
+    return b.emit(ops.optimization_barrier, made)[0]

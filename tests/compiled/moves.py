@@ -201,7 +201,8 @@ def dynamic_slice(w: Writer) -> None:
     v = w.pick(lambda v: 0 < v.ndim and v.size > 1)
     sizes = tuple(w.choice((n, max(1, n - 1), max(1, n // 2), 1)) for n in v.shape)
     starts = _starts(w, v.shape)
-    w.emit(f"lax.dynamic_slice({v.name}, {starts}, {sizes}{_negatives(w)})", v.dtype, sizes, v)
+    w.emit(f"lax.dynamic_slice({v.name}, {starts}, {sizes}{_negatives(w)})", v.dtype, sizes, v,
+           moved=_moves(w, v))
 
 
 def dynamic_slice_twice(w: Writer) -> None:

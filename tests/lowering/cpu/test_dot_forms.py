@@ -25,6 +25,7 @@ from tests.lowering.cpu.against_plain import (
     program,
     samples,
 )
+from xfront import lax
 from xfront_ir import ops
 
 
@@ -312,3 +313,22 @@ def test_under_grad_and_vmap(monkeypatch) -> None:
             compiled = xfront.jit(lambda *a, f=f: f(*a)).lower(*args).compile()
             made.append(np.asarray(compiled(*args)))
         np.testing.assert_allclose(*made, rtol=1e-5, atol=1e-5)
+
+
+def test_products_of_bf16_in_f32_that_are_read_by_columns(monkeypatch) -> None:
+    """XLA has no kernel that writes them by columns."""
+    x, y = np.ones((2, 17, 120), np.float32), np.ones((2, 120, 17), np.float32)
+
+    def f(x, y):
+        one = lax.dot_general(x[0], y[0], (((1,), (0,)), ((), ())),
+                              preferred_element_type=jnp.float32)
+        each = lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,))),
+                               preferred_element_type=jnp.float32)
+        return one.T, one.T @ jnp.ones((17, 3)), each.transpose(0, 2, 1)
+
+    for flag in ("1", "0"):
+        monkeypatch.setenv("XFRONT_CPU_FORMS", flag)
+        for made, wanted in zip(xfront.jit(lambda x, y: f(x, y))(
+                jnp.asarray(x, jnp.bfloat16), jnp.asarray(y, jnp.bfloat16)),
+                (120, 2040, 120), strict=True):
+            np.testing.assert_array_equal(made, np.full(made.shape, wanted))
