@@ -189,7 +189,7 @@ Public names and parameters of JAX 0.10.2 and 0.12.0.1 that are not here; a test
 with what `python -m tests.public_names --record` writes. `name(parameter)` is a parameter of a
 function that is here. Whole areas that are not offered: Pallas, `jax2tf`,
 `custom_partitioning`, `compute_on`, `buffer_callback`, `fused`, `scheduling_groups`,
-`transfer`, `xla_metadata`, `roofline`, `colocated_python`.
+`transfer`, `colocated_python`.
 """
 
 

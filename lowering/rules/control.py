@@ -62,6 +62,17 @@ def _composite(ctx: RuleContext, op: Op, *operands: Any) -> Any:
                       decomposition=ctx.ir.FlatSymbolRefAttr.get(ctx.module.symbol(body)))
 
 
+@rule(ops.xla_metadata_call)
+def _xla_metadata_call(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+    """A call of a function of the module, with attributes; in place where `composite` is."""
+    body = op.attrs["body"]
+    if ctx.module is None or ctx.is_ordered(body) or axis_names(body):
+        return ctx.inline(body, operands)
+    return ctx.create("func.call", operands, op.results, **{
+        "callee": ctx.ir.FlatSymbolRefAttr.get(ctx.module.symbol(body)),
+        "mhlo.frontend_attributes": ctx.attr(op.attrs["attributes"])})
+
+
 # --- cond ---------------------------------------------------------------------------------
 
 @rule(ops.cond)

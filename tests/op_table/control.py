@@ -46,6 +46,12 @@ def _composite(b: Any, x: Any, y: Any) -> Any:
                   version=1)
 
 
+def _tagged(b: Any, x: Any, y: Any) -> Any:
+    body = trace(lambda b, x, y: [b.emit(ops.mul, b.emit(ops.sin, x), y), y], x.type, y.type)
+    return b.emit(ops.xla_metadata_call, x, y, body=body, name="g", attributes='{k = "2"}',
+                  of_derivatives='{k = "3"}')
+
+
 def _switched(b: Any, index: Any, x: Any, y: Any) -> Any:
     branches = (trace(lambda b, x, y: [b.emit(ops.mul, x, y), x], x.type, y.type),
                 trace(lambda b, x, y: [b.emit(ops.sin, x), y], x.type, y.type),
@@ -81,6 +87,9 @@ ROWS = [
     Row("composite", [sample(_composite, (2, 3), (2, 3))], WIDE, [
         Bad([("f32", (3,))], "must be f32[], got f32[3]",
             {"body": _SAME, "name": "my.g", "attributes": "{}", "version": 0})]),
+    Row("xla_metadata_call", [sample(_tagged, (2, 3), (2, 3))], WIDE, [
+        Bad([("f32", (3,))], "must be f32[], got f32[3]",
+            {"body": _SAME, "name": "g", "attributes": "{}", "of_derivatives": "{}"})]),
     Row("cond", [*[sample(_switched, i, (3,), (3,)) for i in (0, 1, 2, -7, 9)],
                  sample(_chosen, (), ())], WIDE, [
         Bad([("f32", ()), ("f32", ())], "scalar bool or i32", {"branches": (_SAME, _SAME)}),

@@ -69,7 +69,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0
 
 def _dictionary(items: Mapping[str, Any]) -> str:
     """MLIR's text of a dictionary of attributes, without those that are None."""
-    found = [f"{_quoted(k)} = {_attribute(k, v)}" for k, v in items.items() if v is not None]
+    found = [f"{quoted(k)} = {_attribute(k, v)}" for k, v in items.items() if v is not None]
     return f"{{{', '.join(found)}}}"
 
 
@@ -79,7 +79,7 @@ def _attribute(name: str, x: Any) -> str:
         kind = np.bool_ if isinstance(x, bool) else np.int64 if isinstance(x, int) else np.float64
         return _attribute(name, kind(x))
     if isinstance(x, str):
-        return _quoted(x)
+        return quoted(x)
     if isinstance(x, tuple | list):
         return f"[{', '.join([_attribute(name, y) for y in x])}]"
     if isinstance(x, dict):
@@ -111,7 +111,7 @@ def _number(x: Any) -> str:
     return f"{float(x):.17e}" if np.isfinite(x) else f"0x{x.tobytes()[::-1].hex()}"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """A string of MLIR: bytes that are not plain characters are hexadecimal."""
     plain = (chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in text.encode())
     return f'"{"".join(plain)}"'

@@ -6,6 +6,7 @@ bodies:
 
     call(*operands) {body, name}
     composite(*operands) {body, name, attributes, version}
+    xla_metadata_call(*operands) {body, name, attributes, of_derivatives}
     cond(index, *operands) {branches}                    index: bool (two branches) or i32, clamped
     scan(*consts, *carry, *xs) {body, n_consts, n_carry, length, reverse, unroll}
         body(consts, carry, x slices) -> (carry, y slices); results: carry, stacked ys
@@ -31,6 +32,7 @@ from ..opdef import (
     INT,
     LINEAR,
     STR,
+    OpDef,
     define,
     lookup,
 )
@@ -118,8 +120,8 @@ def _infer_call(types: Types, attrs: Attrs, name: str = "call") -> Types:
 def _jvp_call(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
     body = forced(attrs["body"])
     moved, active_out = jvp(body, has_tangent(tangents))
-    made = b.emit(call, *operands, *[t for t in tangents if t is not None], body=moved,
-                  name=attrs["name"])
+    kind, named = _caller(attrs)
+    made = b.emit(kind, *operands, *[t for t in tangents if t is not None], body=moved, **named)
     n = len(body.returns)
     return made[:n], spread(made[n:], active_out)
 
@@ -129,25 +131,39 @@ def _split_call(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) 
     tangents, known = unzip(operands, linear)
     returned: tuple[Value, ...] = ()
     if parts.forward.returns or has_effects(parts.forward):
-        returned = b.emit(call, *known, body=parts.forward, name=attrs["name"])
+        kind, named = _caller(attrs)
+        returned = b.emit(kind, *known, body=parts.forward, **named)
     made: tuple[Value, ...] = ()
     if parts.linear.returns:
-        made = b.emit_linear(call, *tangents, *parts.pick(known, returned), body=parts.linear,
-                             name=attrs["name"])
+        kind, named = _caller(attrs, is_derivative=True)
+        made = b.emit_linear(kind, *tangents, *parts.pick(known, returned), body=parts.linear,
+                             **named)
     return join(parts.active_out, made, returned[:parts.n_out])
 
 
 def _transpose_call(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
     linear, values = _known(known)
     back, active_in = transpose_to(forced(op.attrs["body"]), linear, has_tangent(cotangents))
-    made = b.emit(call, *values, *[ct for ct in cotangents if ct is not None], body=back,
-                  name=op.attrs["name"])
+    kind, named = _caller(op.attrs)
+    made = b.emit(kind, *values, *[ct for ct in cotangents if ct is not None], body=back, **named)
     return join(linear, spread(made, active_in), [None] * len(values))
 
 
 def _batch_call(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
     body, out = vectorize(forced(op.attrs["body"]), positions, axis)
-    return b.emit(call, *operands, body=body, name=op.attrs["name"]), out
+    kind, named = _caller(op.attrs)
+    return b.emit(kind, *operands, body=body, **named), out
+
+
+def _caller(attrs: Attrs, is_derivative: bool = False) -> tuple[OpDef, dict[str, Any]]:
+    """The op for what passes make of the body of a call, with its attributes but the body: another
+    `xla_metadata_call` for one, and else a `call`."""
+    name, of_derivatives = attrs["name"], attrs.get("of_derivatives", "")
+    attributes = of_derivatives if is_derivative else attrs.get("attributes", "")
+    if not attributes or "of_derivatives" not in attrs:
+        return call, {"name": name}
+    return xla_metadata_call, {"name": name, "attributes": attributes,
+                               "of_derivatives": of_derivatives}
 
 
 def _varying_call(v: Varying, op: Op, operands: Values) -> Varied:
@@ -184,6 +200,19 @@ composite = define("composite", attrs={"body": FUNCTION, "name": STR, "attribute
 """What `body` computes, by a name that a compiler may know; `attributes` is MLIR's text of a
 dictionary. Its derivatives and batches are calls of those of the body, which have no such name.
 Source: StableHLO spec, `composite`."""
+
+
+xla_metadata_call = define(
+    "xla_metadata_call", attrs={"body": FUNCTION, "name": STR, "attributes": STR,
+                                "of_derivatives": STR},
+    infer=partial(_infer_call, name="xla_metadata_call"), single=False, own_primal=True,
+    jvp=_jvp_call, split=_split_call, transpose=_transpose_call, batch=_batch_call,
+    strong=strong_body, regions=Regions(
+        {"operands": REST}, {"results": REST}, {"body": Body(("operands",), ("results",))}),
+    varying=like_body, family=__name__)
+"""What `body` computes, with attributes for XLA, which brings them to the ops inside: MLIR's text
+of a dictionary of strings. The linear part of a derivative has those of `of_derivatives`, and is a
+`call` where there are none."""
 
 
 # --- cond ---------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ def _call(attrs: Attrs, types: Types, *operands: np.ndarray) -> Steps:
 
 
 @reference("composite")
+@reference("xla_metadata_call")
 def _composite(attrs: Attrs, types: Types, *operands: np.ndarray) -> Steps:
     return tuple((yield attrs["body"], operands))
 
