@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from lowering import compat
 from lowering.context import RuleContext, rule
 from lowering.rules.starts import widened
 from xfront_ir import ops
@@ -137,6 +138,9 @@ def _scatter_with(combine: Callable[..., Callable[..., Any]] | None) -> Callable
         a, operand, of_updates = op.attrs, op.operands[0].type, op.operands[2].type
         limits = _limits(op)
         indices, updates = _undivided(ctx, op, indices, updates)
+        if ctx.is_shared and compat.VERSION < (0, 11):
+            # XLA adds up the place in the whole and that in a device's part, if both are slices
+            x = ctx.create("stablehlo.optimization_barrier", [x], [operand])
         indices, of_indices = widened(ctx, indices, op.operands[1].type, limits)
         clipped = a["mode"] == "clip" and limits
         key = (op.definition, operand, of_indices, of_updates, *a, *a.values())

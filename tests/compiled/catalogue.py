@@ -17,7 +17,7 @@ WEIGHTS: dict[Operation, int] = {
     moves.take: 2, moves.take_along: 1, moves.gather: 6, moves.scatter: 3, moves.at: 2,
     moves.convert: 3, moves.bitcast: 1, moves.constrain: 2, moves.select: 2,
     sums.reduce: 14, sums.reduce_bits: 2, sums.reduce_body: 2, sums.arg: 2,
-    sums.sum_of_broadcast: 6, sums.sum_of_product: 6, sums.running: 3, sums.associative: 1,
+    sums.sum_of_broadcast: 8, sums.sum_of_product: 8, sums.running: 3, sums.associative: 1,
     sums.sort: 2, sums.argsort: 1, sums.top_k: 1, sums.reduce_window: 10, sums.window_of_pad: 2,
     sums.conv: 5, sums.dot: 5,
     loops.while_loop: 6, loops.fori_loop: 2, loops.scan: 2, loops.switch: 2, loops.in_loop: 1,

@@ -112,7 +112,7 @@ def broadcast_to(w: Writer, v: Value, limit: int) -> Value:
 
 def _factor(w: Writer, left: int) -> int:
     fitting = [d for d in (1, 2, 3, 4, 5, 8, 17, 64, 512, 2048) if d <= max(left, 1)]
-    return w.choice(fitting[-3:] if left > 100_000 else fitting)
+    return w.choice(fitting[-3:] if left > 1_000 else fitting)
 
 
 def broadcast(w: Writer) -> None:
@@ -201,8 +201,7 @@ def dynamic_slice(w: Writer) -> None:
     v = w.pick(lambda v: 0 < v.ndim and v.size > 1)
     sizes = tuple(w.choice((n, max(1, n - 1), max(1, n // 2), 1)) for n in v.shape)
     starts = _starts(w, v.shape)
-    w.emit(f"lax.dynamic_slice({v.name}, {starts}, {sizes}{_negatives(w)})", v.dtype, sizes, v,
-           moved=_moves(w, v))
+    w.emit(f"lax.dynamic_slice({v.name}, {starts}, {sizes}{_negatives(w)})", v.dtype, sizes, v)
 
 
 def dynamic_slice_twice(w: Writer) -> None:
@@ -240,7 +239,7 @@ def take(w: Writer) -> None:
     fills = mode == "fill" and v.floating
     w.emit(f"jnp.take({v.name}, {index.name}, axis={axis}, mode={mode!r})", v.dtype,
            (*v.shape[:axis], *shape, *v.shape[axis + 1:]), v, total=v.top * math.prod(shape)
-           * v.size / max(v.shape[axis], 1), special=v.special or fills, moved=_moves(w, v))
+           * v.size / max(v.shape[axis], 1), special=v.special or fills)
 
 
 def take_along(w: Writer) -> None:
@@ -250,13 +249,7 @@ def take_along(w: Writer) -> None:
     shape = (*v.shape[:axis], n, *v.shape[axis + 1:])
     index = index_input(w, index_dtype(w), shape, v.shape[axis], inside=True)
     w.emit(f"jnp.take_along_axis({v.name}, {index.name}, {axis}, mode='clip')", v.dtype, shape, v,
-           total=v.top * math.prod(shape), moved=_moves(w, v))
-
-
-def _moves(w: Writer, v: Value) -> bool:
-    """Whether what is taken from `v` has the signs of its zeros: several devices add what each has
-    to the zeros of the others."""
-    return v.moved and not w.program.mesh
+           total=v.top * math.prod(shape))
 
 
 def _gathered(w: Writer, v: Value) -> tuple[Value, str, Shape, Shape, bool]:
@@ -289,7 +282,7 @@ def gather(w: Writer) -> None:
     w.need(mode != "fill" or v.floating or inside)
     w.emit(f"lax.gather({v.name}, {index.name}, lax.GatherDimensionNumbers({numbers}), {sizes}, "
            f"mode={mode!r})", v.dtype, shape, v, total=v.top * math.prod(shape),
-           special=v.special or fills, moved=_moves(w, v))
+           special=v.special or fills)
 
 
 def scatter(w: Writer) -> None:

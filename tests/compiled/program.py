@@ -380,6 +380,8 @@ class Writer:
                      whole=all(s.whole for s in sources), rough=any(s.rough for s in sources),
                      moved=all(s.moved for s in sources))
         made = replace(made, **facts)
+        if self.program.mesh:                    # devices add what each has to the others' zeros
+            made = replace(made, moved=False)
         if dtype == "bool" or dtype in INTEGERS:
             made = replace(made, special=False, whole=True, rough=False)
         if made.size <= 4096:

@@ -14,6 +14,8 @@ from .program import MOST, Shape, Value, Writer
 
 def axes_of(w: Writer, v: Value) -> tuple[int, ...]:
     """Some axes, mostly all, the last, the first or one in the middle."""
+    if v.ndim > 5 and w.chance(2):
+        return (w.number(1, v.ndim - 2),)
     if w.chance(3):
         return tuple(range(v.ndim))
     count = w.choice((1, 1, 1, 2, 2, 3))
@@ -99,12 +101,12 @@ def arg(w: Writer) -> None:
 
 def sum_of_broadcast(w: Writer) -> None:
     """A sum or an extreme of what was broadcast, to millions of elements sometimes."""
-    if w.chance(3):
+    if w.chance(2):
         shape = w.choice(((512, 1), (2048,), (17, 1), (64, 1, 4), (1, 512)))
         w.seen.append(w.input(w.seen[-1].dtype, shape, constant=False))
     v = w.pick(lambda v: v.computes and v.size <= 4096 and v.dtype not in COMPLEX)
     large = MOST if v.dtype in ("f32", "f64") else 5_000
-    wide = moves.broadcast_to(w, v, w.choice((5_000, 70_000, large, large)))
+    wide = moves.broadcast_to(w, v, w.choice((5_000, large, large, large)))
     before, w.left = w.left, MOST
     try:
         reduced(w, wide, w.choice(("sum", "sum", "sum", "max", "min")))
@@ -117,7 +119,8 @@ def sum_of_product(w: Writer) -> None:
     if w.chance(2):
         w.seen.append(w.input(w.seen[-1].dtype, w.deep(w.number(6, 8)), constant=False))
     a = w.pick(lambda v: v.computes and 0 < v.ndim and v.size > 0 and v.dtype not in COMPLEX)
-    shape = tuple(1 if w.chance(4) else n for n in a.shape)
+    repeated = w.draw.sample(range(a.ndim), min(a.ndim, w.choice((0, 0, 1, 1, 2, 3))))
+    shape = tuple(1 if d in repeated else n for d, n in enumerate(a.shape))
     b = w.other(Value("", a.dtype, shape), lambda v: v.computes)
     top = a.top * b.top
     w.exact(a.dtype, top, a, b)

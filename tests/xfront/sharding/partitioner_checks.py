@@ -177,6 +177,20 @@ def check_gathers_by_divided_index_vectors() -> None:
     np.testing.assert_array_equal(xfront.jit(taken)(*placed), xfront.jit(taken)(*given))
 
 
+def check_one_index_into_what_devices_took_from_others() -> None:
+    """Whose place lies outside the part of most devices."""
+    def some(x: Any) -> Any:
+        joined = jnp.concatenate([x + 1, x, x])
+        return [(joined.at[np.array([n])].min(-100, mode="fill"),
+                 joined.at[np.array([n])].add(1, mode="clip"),
+                 jnp.take(joined, np.array([n]), mode="clip"),
+                 lax.dynamic_update_slice(joined, x[:1], (x[0].astype(int) * 0 + n,)))
+                for n in (5, 90)]
+
+    for size in (2, 8):
+        expect_alone(some, np.arange(8, dtype=np.float32), over((size,), P("x")))
+
+
 def check_windows_of_any_kind_along_divided_axes() -> None:
     def windows(x: Any) -> Any:
         return (lax.reduce_window(x, jnp.inf, lax.min, (5, 1), (5, 1), ((1, 0), (0, 0))),
