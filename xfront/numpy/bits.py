@@ -187,7 +187,8 @@ def _info(dtype: DType) -> Any:
 
 @unary()
 def spacing(x: ArrayLike) -> Array:
-    """Distance to the next float away from zero, with x's sign. Source: `numpy.spacing`.
+    """Distance to the next float away from zero, with x's sign; infinite for the largest float.
+    Source: `numpy.spacing`.
 
     >>> jnp.spacing(jnp.array([1., 1024.]))
     Array([0., 0.], dtype=float32)
@@ -204,7 +205,11 @@ def spacing(x: ArrayLike) -> Array:
                   like(raw, info.nmant))
     subnormal = emit(ops.shift_left, like(raw, 1), emit(ops.sub, power, like(raw, 1)))
     gap = select(emit(ops.gt, power, like(raw, info.nmant)), normal, subnormal)
-    gap = emit(ops.or_, gap, emit(ops.and_, raw, like(raw, 1 << (dtype.bits - 1))))
+    sign = like(raw, 1 << (dtype.bits - 1))
+    most = int(info.max.view(f"u{dtype.bits // 8}"))
+    gap = select(emit(ops.eq, emit(ops.and_, raw, like(raw, most)), like(raw, most)),
+                 like(raw, most + 1), gap)
+    gap = emit(ops.or_, gap, emit(ops.and_, raw, sign))
     made = emit(ops.bitcast, gap, dtype=dtype)
     return select(emit(ops.is_finite, x), made, like(x, float("nan")))
 

@@ -270,6 +270,10 @@ def test_spacing_and_ldexp_and_hypot_at_their_ends():
     np.testing.assert_array_equal(jnp.spacing(x), np.spacing(x))
     np.testing.assert_array_equal(jnp.spacing(-x), -np.spacing(x))
     assert np.isnan(np.asarray(jnp.spacing(np.array([np.inf, np.nan], np.float32)))).all()
+    for dtype in (np.float16, np.float32, jnp.bfloat16):
+        most = jnp.finfo(dtype).max
+        assert jnp.spacing(np.array([most, -most], dtype)).tolist() == [np.inf, -np.inf]
+        assert jnp.isfinite(jnp.spacing(np.nextafter(most, dtype(0))))
     with xfront.enable_x64(True):
         wide = x.astype(np.float64) * 1e-280
         np.testing.assert_array_equal(jnp.spacing(wide), np.spacing(wide))
