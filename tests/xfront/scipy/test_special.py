@@ -69,6 +69,19 @@ def test_edges():
                                [sp.multigammaln(float(q) + 2, 3) for q in Q], rtol=1e-5)
 
 
+def test_entropies_of_tiny_and_huge_numbers():
+    """The logarithm of the quotient, which is one of the arguments or no normal number at ends."""
+    p, q = np.meshgrid(np.array([1e-37, 3e-21, 0.4, 2.0, 1e20, 3e38], np.float32), np.array(
+        [1e-37, 5e-21, 0.5, 7.0, 3e20, 2e38], np.float32))
+    wide = p.astype(float) * np.log(p.astype(float) / q)
+    got = np.asarray(special.rel_entr(p, q))
+    fits = abs(wide) < 3e38
+    np.testing.assert_allclose(got[fits], wide[fits], rtol=4e-7)
+    assert np.isinf(got[~fits]).all()
+    slope = xfront.vmap(xfront.grad(special.rel_entr))(p.ravel(), q.ravel()).reshape(p.shape)
+    np.testing.assert_allclose(slope, np.log(p.astype(float) / q) + 1, rtol=1e-6)
+
+
 def test_derivatives():
     density = np.exp(-X.astype(float) ** 2 / 2) / np.sqrt(2 * np.pi)
     slope = xfront.vmap(xfront.grad(special.log_ndtr))(X)

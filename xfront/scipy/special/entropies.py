@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
+
 import numpy as np
 from xfront_ir import ops
 
@@ -105,8 +107,14 @@ def _inside(p: Any, q: Any) -> tuple[Any, Any, Any]:
 
 
 def _log_of_ratio(p: Any, q: Any) -> Any:
+    """log(p / q) of positive numbers. The logarithms themselves are many times as large as their
+    difference where both numbers are tiny or both are huge, so the quotient's is taken unless it is
+    no normal number."""
     near, off = _near(p, q)
-    apart = emit(ops.log, where(near, 1.0, p)) - emit(ops.log, where(near, 1.0, q))
+    ratio = p / q
+    normal = (ratio >= float(ml_dtypes.finfo(ratio.dtype).tiny)) & (ratio < math.inf)
+    apart = emit(ops.log, where(normal, 1.0, p)) - emit(ops.log, where(normal, 1.0, q))
+    apart = where(normal, emit(ops.log, where(normal, ratio, 1.0)), apart)
     return where(near, emit(ops.log1p, off), apart)
 
 
