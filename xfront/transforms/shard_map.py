@@ -140,12 +140,10 @@ class Mapped:
         if {*mesh.explicit_axes} != {*mesh.axis_names}:
             raise ValueError(f"shard_map: unreduced and reduced axes in {what}, {spec}, need a "
                              f"mesh whose axes are all of type `Explicit`. Got mesh {mesh}")
-        if not self.check_vma or self.axis_names not in (frozenset(), frozenset(mesh.axis_names)) \
-                or manual_axes():
+        if self.axis_names not in (frozenset(), frozenset(mesh.axis_names)) or manual_axes():
             raise NotImplementedError(
-                f"shard_map: unreduced and reduced axes in {what}, {spec}, are only supported with "
-                "check_vma=True, in a shard_map over all axes of the mesh that is not inside "
-                "another one")
+                f"shard_map: unreduced and reduced axes in {what}, {spec}, are only supported in a "
+                "shard_map over all axes of the mesh that is not inside another one")
 
     def check_axes(self, axes: tuple[str, ...], mesh: Any) -> None:
         """Refuse specs with other axes or unconstrained parts. Raises: ValueError;
@@ -218,7 +216,8 @@ class Mapped:
             self.check_held(t, ins[-1])
             leaves[i] = x = self.brought(x, t, mesh, axes, ins[-1])
             t = kind_of(self.name, x)[0]
-            kinds.append((part_type(mesh.axes, axes, t, ins[-1]), weak))
+            inside = ins[-1] if self.check_vma else Spec(ins[-1].dims)
+            kinds.append((part_type(mesh.axes, axes, t, inside), weak))
 
         def call(tracers: list[Tracer]) -> Any:
             return self.f(*tree_unflatten(tree, tracers))
@@ -238,7 +237,9 @@ class Mapped:
                     "shard_map. Pass the value as an argument")
         operands = [*map(as_operand, leaves), *flat.captures]
         ins += [replicated(v.type.ndim) for v in flat.function.params[len(ins):]]
-        body = self.as_terms(flat.function, mesh, axes, outs)
+        body = flat.function
+        if self.check_vma:
+            body = self.as_terms(body, mesh, axes, outs)
         if self.check_vma and not follows():
             body = self.checked(body, mesh, axes, ins, outs)
         program = mapped_program(self.name, body, mesh.axes, axes, ins, outs, self.check_vma)

@@ -9,7 +9,8 @@ device has a copy.
 
 With `check_vma` the body says over which axes its values vary (`passes/varying.py`), and its
 derivatives need nothing else. Without it, if n devices have copies of a result, each gets an nth of
-its cotangent; if devices have copies of an operand, their cotangents are summed.
+its cotangent; if devices have copies of an operand, their cotangents are summed. Values that are
+unreduced or reduced over axes are plain in the body then: each device's term, or its copy.
 
 Values that linearize saves in the body leave it with a new axis in front, over all manual axes.
 """
@@ -69,9 +70,9 @@ def _check(what: str, specs: Specs, attrs: Any) -> None:
             raise IRTypeError(f"shard_map: {what}[{i}] {spec} mentions {bad[0]!r}, which is not "
                               f"one of the manual axes {attrs['axes']}")
         sums = {*spec.unreduced, *spec.reduced}
-        if spec.open or (sums and not (attrs["check_vma"] and sums.issubset(attrs["axes"]))):
+        if spec.open or not sums.issubset(attrs["axes"]):
             raise IRTypeError(f"shard_map: {what}[{i}] {spec} may only say how each dimension is "
-                              "divided, and with check_vma over which manual axes values are sums")
+                              "divided, and over which manual axes values are sums")
 
 
 def _infer(types: Types, attrs: Attrs) -> Types:
@@ -127,9 +128,11 @@ def _with(attrs: Any, body: Any, ins: Specs, outs: Specs) -> dict[str, Any]:
 
 def unmentioned(attrs: Any, spec: Spec) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """The manual axes over which every device has a copy of a value of this spec, and their sizes.
+    A sum of terms is none; nor is a reduced value, since cotangents of its copies are such terms.
     """
     mesh: MeshAxes = attrs["mesh"]
-    names = tuple([a for a in attrs["axes"] if a not in spec.axes])
+    others = (*spec.axes, *spec.unreduced, *spec.reduced)
+    names = tuple([a for a in attrs["axes"] if a not in others])
     return names, tuple([mesh.size_of((a,)) for a in names])
 
 

@@ -101,8 +101,6 @@ def check_what_specs_say_must_be_so() -> None:
                 w, WHOLE, WHOLE), (u, TERMS, P()), (r, WHOLE, P()), (w, P(), WHOLE)):
             raises(ValueError, ["shard_map"], partial(run, given, held, left))
         raises(ShardingTypeError, ["does not vary over 'x'"], lambda: run(w, P(), TERMS))
-        raises(NotImplementedError, ["check_vma=True"], lambda: run(u, TERMS, TERMS,
-                                                                     check_vma=False))
         raises(NotImplementedError, ["all axes"], lambda: run(u, TERMS, TERMS, axis_names={"x"}))
         raises(ShardingTypeError, ["pcast(x, axes, to='varying')"], lambda: xfront.shard_map(
             lambda a, b: a[:2] * b, in_specs=(WHOLE, P("x")), out_specs=WHOLE)(r, x))
@@ -116,6 +114,40 @@ def check_what_specs_say_must_be_so() -> None:
                                       np.asarray(w).reshape(4, 2, 4).sum(0))
         text = print_function(xfront.make_ir(lambda x: run(x, P("x"), TERMS))(x).ir)
         assert "manual_cast" in text and print_function(parse(text)) == text
+
+
+def check_terms_and_copies_are_plain_without_check_vma() -> None:
+    """Values and gradients are those of the function of whole values."""
+    def mapped(f: Any, ins: Any, outs: Any) -> Any:
+        return xfront.shard_map(f, in_specs=ins, out_specs=outs, check_vma=False)
+
+    with set_mesh(mesh()):
+        w, x = put((8, 4)), put((8, 4), "x")
+        u, r = reshard(w, TERMS), reshard(w, WHOLE)
+        types = []
+        twice = mapped(lambda a: (types.append(xfront.typeof(a)), 2 * a)[1], TERMS, TERMS)(u)
+        assert str(types[0]) == "float32[8,4]" and str(xfront.typeof(twice)) == "float32[8,4]{U:x}"
+        np.testing.assert_array_equal(reshard(twice, P()), 2 * w)
+        np.testing.assert_array_equal(mapped(lambda a: lax.psum(a, "x"), TERMS, P())(u), w)
+
+        loss = mapped(lambda w, x: jnp.sin(x @ w.T), (WHOLE, P("x")), P("x"))
+        by_w, by_x = xfront.grad(lambda w, x: jnp.sin(x @ w.T).sum(), (0, 1))(
+            np.asarray(w), np.asarray(x))
+        found = xfront.jit(xfront.grad(lambda w, x: loss(w, x).sum(), (0, 1)))(r, x)
+        assert str(xfront.typeof(found[0])) == "float32[8,4]{U:x}"
+        np.testing.assert_allclose(reshard(found[0], P()), by_w, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(found[1], by_x, rtol=1e-4, atol=1e-4)
+
+        # each device's term is a value of its own: JAX's gradients are others here
+        terms = mapped(jnp.sin, P("x"), TERMS)
+        whole = np.asarray(x).reshape(4, 2, 4)
+        np.testing.assert_allclose(reshard(terms(x), P()), np.sin(whole).sum(0), rtol=1e-5)
+        slope = xfront.jit(xfront.grad(lambda x: (reshard(terms(x), P()) ** 2).sum()))(x)
+        np.testing.assert_allclose(slope, (2 * np.sin(whole).sum(0) * np.cos(whole)).reshape(8, 4),
+                                   rtol=1e-4, atol=1e-5)
+        squares = mapped(lambda a: lax.psum(a * a, "x"), TERMS, P())
+        slope = xfront.grad(lambda x: squares(mapped(lambda a: a, P("x"), TERMS)(x)).sum())(x)
+        np.testing.assert_allclose(slope, 2 * x)
 
 
 def check_gradients_of_reduced_weights_are_not_summed() -> None:
