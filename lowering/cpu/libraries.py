@@ -8,20 +8,23 @@ all products of a program are estimated for both libraries.
 
 YNNPACK also computes reductions, and adds up long rows with vectors. It sets up each reduction when
 a process first runs it. Where many reductions are small, this takes longer than XLA's own loops
-lose in a hundred runs, and those loops are chosen. So they are where YNNPACK would add up repeated
-terms wrongly (`repeated.py`).
+lose in a hundred runs, and those loops are chosen. So they are for differences of slices, and where
+YNNPACK would add up repeated terms wrongly (`repeated.py`).
 """
 
 from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 
 from lowering import compat
 from xfront_ir import dtypes, ops
-from xfront_ir.core import Function, Op, bodies_of
+from xfront_ir.analysis import functions
+from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.opdef import OpDef
+from xfront_ir.traits import ELEMENTWISE
 
 from . import repeated
 
@@ -67,7 +70,8 @@ def options(function: Function, for_speed: bool) -> tuple[tuple[str, str], ...]:
         with_products = _is_faster(found, ops.dot_general, _times_of_product)
         with_convolutions = compat.YNNPACK_CONVOLVES and _is_faster(
             found, ops.conv_general_dilated, _times_of_convolution)
-        with_reductions = with_reductions or _are_many_and_small(function)
+        with_reductions = (with_reductions or _are_many_and_small(function)
+                           or _are_of_slices(function))
     if not with_products and not with_convolutions and not with_reductions:
         return ()
     kept = [*["REDUCE"] * (not with_reductions), *["INDIVIDUAL_DOT"] * (not with_products),
@@ -117,6 +121,49 @@ def _are_many_and_small(function: Function) -> bool:
                 seen |= inside
                 left.extend(inside)
     return count >= _MANY_REDUCTIONS and loss * _RUNS < _SET_UP * count
+
+
+def _are_of_slices(function: Function) -> bool:
+    """Whether all long reductions are of what is computed from several slices for them alone, as
+    differences are.
+
+    YNNPACK reads these from memory, where XLA's own loops compute them in place.
+    """
+    found = False
+    for fn in functions(function):
+        long = [op.operands[0] for op in fn.ops if op.definition in _LOSS and op.attrs["axes"]
+                and op.operands[0].type.size >= _LEAST_LONG]
+        if not long:
+            continue
+        made = {v: op for op in fn.ops for v in op.results}
+        readers = Counter([v for op in fn.ops for v in set(op.operands)] + [*fn.returns])
+        if any([x.type.size < _LONG_OF_SLICES or _slices(made, readers, x) < 2 for x in long]):
+            return False
+        found = True
+    return found
+
+
+_LEAST_LONG, _LONG_OF_SLICES = 2 ** 14, 2 ** 18
+_MOST_OPS = 32
+
+
+def _slices(made: Mapping[Value, Op], readers: Mapping[Value, int], value: Value) -> int:
+    """How many slices are read to compute a value with operations on elements; none if what these
+    compute is read elsewhere too."""
+    seen, left, count = {value}, [value], 0
+    while left and len(seen) < _MOST_OPS:
+        value = left.pop()
+        op = made.get(value)
+        if op is None:
+            continue
+        count += op.definition is ops.slice
+        if ELEMENTWISE in op.definition.traits:
+            if readers[value] > 1:
+                return 0
+            new = [v for v in op.operands if v not in seen]
+            seen.update(new)
+            left += new
+    return count
 
 
 def _times_of_product(op: Op) -> Times:

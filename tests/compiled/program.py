@@ -277,9 +277,9 @@ class Writer:
         return tuple(dims)
 
     def deep(self, rank: int) -> Shape:
-        """A shape of many axes of which most are short, of 2,000 to 20,000 elements."""
+        """A shape of many axes of which most are short, of 4,000 to 20,000 elements."""
         dims = [self.choice((1, 2, 2, 3, 8, 8)) for _ in range(rank)]
-        return tuple(dims) if 2_000 <= math.prod(dims) <= 20_000 else self.deep(rank)
+        return tuple(dims) if 4_000 <= math.prod(dims) <= 20_000 else self.deep(rank)
 
     def need(self, holds: bool) -> None:
         """Give the operation up unless it `holds`."""

@@ -103,7 +103,9 @@ def sum_of_broadcast(w: Writer) -> None:
     """A sum or an extreme of what was broadcast, to millions of elements sometimes."""
     if w.chance(2):
         shape = w.choice(((512, 1), (2048,), (17, 1), (64, 1, 4), (1, 512)))
-        w.seen.append(w.input(w.seen[-1].dtype, shape, constant=False))
+        dtype = w.choice(("f32", "f64", w.seen[-1].dtype) if w.program.wide else
+                         ("f32", w.seen[-1].dtype))
+        w.seen.append(w.input(dtype, shape, constant=False))
     v = w.pick(lambda v: v.computes and v.size <= 4096 and v.dtype not in COMPLEX)
     large = MOST if v.dtype in ("f32", "f64") else 5_000
     wide = moves.broadcast_to(w, v, w.choice((5_000, large, large, large)))
@@ -116,8 +118,9 @@ def sum_of_broadcast(w: Writer) -> None:
 
 def sum_of_product(w: Writer) -> None:
     """A sum over some axes of a product, whose factors may be broadcast along an axis."""
-    if w.chance(2):
-        w.seen.append(w.input(w.seen[-1].dtype, w.deep(w.number(6, 8)), constant=False))
+    if not w.chance(3):
+        dtype = w.choice(("f32", "f32", w.seen[-1].dtype))
+        w.seen.append(w.input(dtype, w.deep(w.choice((6, 7, 7, 8))), constant=False))
     a = w.pick(lambda v: v.computes and 0 < v.ndim and v.size > 0 and v.dtype not in COMPLEX)
     repeated = w.draw.sample(range(a.ndim), min(a.ndim, w.choice((0, 0, 1, 1, 2, 3))))
     shape = tuple(1 if d in repeated else n for d, n in enumerate(a.shape))

@@ -12,6 +12,7 @@ from lowering.cpu import libraries
 from lowering.forms.extras import NOTHING, Extras
 from tests.lowering.cpu.against_plain import named
 from xfront_ir import ops
+from xfront_ir.passes.pipeline import simplify
 
 FORMS = Extras(forms=1)
 BEFORE_11 = compat.VERSION < (0, 11)
@@ -161,3 +162,19 @@ def test_values(monkeypatch) -> None:
         assert ("__ynn_fusion" in compiled.as_text()) == (flag == "0")
         made.append(np.asarray(compiled(w, x)))
     np.testing.assert_allclose(*made, rtol=1e-4, atol=1e-4)
+
+
+def test_sums_of_differences_that_nothing_else_reads_are_left_to_xla() -> None:
+    def differences(x):
+        return sum([(jnp.diff(x, axis=axis) ** 2).sum() for axis in range(3)])
+
+    def chosen(f, n):
+        fn = simplify(xfront.make_jaxpr(f)(np.ones((n, n, n), np.float32)).ir)
+        return libraries.options(fn, True)
+
+    without = "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"
+    assert dict(chosen(differences, 65))[libraries.OPTION].startswith(without)
+    assert not chosen(differences, 32)
+    assert not chosen(lambda x: differences(x) + (x * x).sum(), 65)
+    assert not chosen(xfront.value_and_grad(differences), 65)
+    assert not chosen(lambda x: (x[1:] ** 2).sum(), 65)
