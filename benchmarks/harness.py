@@ -175,7 +175,7 @@ def lowering_what_runs(jax: Any, traced: Any) -> Callable[[], Any]:
     import lowering
     from lowering.clients import default_client
     from lowering.forms.extras import extras
-    from xfront.tracing.collector import uncollected
+    from xfront.base.collector import uncollected
     from xfront_ir.passes.pipeline import simplify
 
     platform = default_client().platform

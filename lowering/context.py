@@ -24,11 +24,11 @@ import numpy as np
 
 from xfront_ir.analysis import functions
 from xfront_ir.core import Function, Op, Value, forced
+from xfront_ir.definition import OpDef
 from xfront_ir.dtypes import DType
 from xfront_ir.errors import IRValueError, MissingRule
 from xfront_ir.literal import Literal, literal
 from xfront_ir.locations import Location
-from xfront_ir.opdef import OpDef
 from xfront_ir.ops.sharding import reshard
 from xfront_ir.sharding import MeshAxes, Sharding, Spec
 from xfront_ir.types import TensorType

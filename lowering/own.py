@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xfront_ir.core import Op
-from xfront_ir.opdef import OpDef
+from xfront_ir.definition import OpDef
 from xfront_ir.types import TensorType
 
 from .attributes import attribute_text

@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from xfront_ir import dtypes, ops
-from xfront_ir.builder import Builder
 from xfront_ir.core import Function
 from xfront_ir.fingerprint import fingerprint
+from xfront_ir.placed_builder import PlacedBuilder
 
 from . import clients, compile_function, disk_cache
 
@@ -46,7 +46,7 @@ def begin(arguments: Iterable[Any]) -> None:
 
 def transposed_product() -> Function:
     """The program `x.T @ x`, whose x is made inside it, so that no array need be transferred."""
-    b = Builder("warm_up")
+    b = PlacedBuilder("warm_up")
     counted = b.emit(ops.iota, dtype=dtypes.f32, shape=(SIZE, SIZE), dimension=0)
     product = b.emit(ops.dot_general, counted, counted, contract=((0,), (0,)),
                      batch=((), ()), precision=None, preferred=None)

@@ -27,9 +27,9 @@ from tests.op_table.checks import joined
 from tests.op_table.row import Row
 from xfront_ir import dtypes
 from xfront_ir.core import Function
+from xfront_ir.definition import lookup
 from xfront_ir.dtypes import DType
 from xfront_ir.errors import MissingRule
-from xfront_ir.opdef import lookup
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "accelerators.md"

@@ -95,7 +95,7 @@ def rng() -> np.random.Generator:
 @pytest.fixture(autouse=True)
 def _room_for_programs() -> None:
     """Programs are forgotten between tests: some count those that are made."""
-    programs = sys.modules.get("xfront.tracing.compiled")
+    programs = sys.modules.get("xfront.running.compiled")
     if programs is None:
         return
     capacity = programs.capacity

@@ -80,7 +80,6 @@ WITHOUT = {
     "profiler.stop_trace": "writes a folder that TensorBoard reads",
     "profiler.trace": "writes a folder that TensorBoard reads",
     "random.Key": "a type for annotations, documented by `NewType`",
-    "stages.attach": "called by `jit` alone",
 }
 """Public names that have no example, and why."""
 

@@ -6,6 +6,7 @@ The rules are those of CONTRIBUTING.md; each test collects every offending place
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import re
 import subprocess
@@ -32,39 +33,34 @@ FLOORS = {
     "errors": 0,
     "dtypes": 1,
     "types": 2,
-    "core": 3,
-    "regions": 4,
-    "traits": 3,
-    "opdef": 4,
-    "builder": 5,
-    "ops": 6,
-    "passes": 6,
+    "definition": 3,
+    "traits": 4,
+    "core": 4,
+    "regions": 5,
+    "opdef": 5,
+    "builder": 6,
+    "ops": 7,
+    "passes": 7,
 }
-# Floors of xfront, from the lowest: a file imports files of its own floor or of lower ones, at its
-# top and in functions alike. A name stands for a file or a folder; the longest that fits counts.
-# Methods and operators of Array, what Python asks of tracers and what runs single ops are attached
-# from above.
+# Floors of xfront, from the lowest: a folder is a floor, and a file imports files of its own floor
+# or of lower ones, at its top, in functions and for type checkers alike. One file stands higher
+# than its folder. Methods and operators of Array, what Python asks of tracers and what runs single
+# ops are attached from above.
 FLOORS_OF_XFRONT = (
-    # jaxlib, tracebacks, and what needs nothing else
-    ("absent", "arrays", "arrays.abstract", "arrays.beside", "arrays.binding", "arrays.caller",
-     "arrays.promotion", "containers", "docstrings", "flags", "logs", "monitoring", "on_demand",
-     "option_table", "tracebacks"),
-    # options, dtypes, trees, errors
-    ("config", "dimension_numbers", "dtypes", "errors", "tree_errors", "tree_registry",
-     "tree_util"),
-    # arrays as values
-    ("arrays.arguments", "arrays.commitment", "arrays.keys", "arrays.refs"),
-    # tracing: traces, programs, front doors of eager functions, where they run
-    ("arrays.dispatch", "arrays.nothing", "arrays.operands", "arrays.placement", "arrays.rows",
-     "arrays.templates", "devices", "naming", "sharding", "tracing"),
-    ("flatten_util", "primitives", "signature", "stages", "structs", "transforms"),
+    ("binding",),            # jaxlib's classes, types of arrays, promotion, Python's frames
+    ("base",),               # options, dtypes, trees, errors, logs
+    ("values",),             # keys, references, commitment, formats
+    ("tracing",),            # recording a Function
+    ("sharding",),           # meshes, specs, shardings
+    ("running",),            # programs: compiled, placed, launched
+    ("eager",),              # front doors of functions that run at once
+    ("transforms",),
     ("lax",),
-    # numpy, and what of lax and of the transformations is written in it
-    ("lax.at_indices", "lax.exchange", "lax.linalg", "lax.matrix_functions", "lax.ragged", "numpy",
-     "transforms.chunks", "transforms.jacobians"),
-    ("arrays.methods", "arrays.operators"),
+    ("numpy",),
+    ("composed", "lax.linalg"),   # of lax and the transformations: what is written in numpy
+    ("methods",),            # what is put on Array and Tracer
     ("image", "nn", "random", "scipy"),
-    ("",),                                       # all else
+    ("",),                   # all else
 )
 # Of the ops, only the families with bodies, or with rules made of several ops, see the passes, and
 # through one door.
@@ -78,7 +74,7 @@ NOT_LOWERED = ("batch_methods", "families", "formulas", "lanes", "refs", "words"
 # What lowering rules of several families are written with.
 SHARED = ("complexes", "expressions", "narrow", "padding", "starts")
 
-JAXLIB_ROOMS = ("lowering/", "xfront/arrays/binding/")
+JAXLIB_ROOMS = ("lowering/", "xfront/binding/")
 
 
 def sources(*folders: str) -> Iterator[Path]:
@@ -87,20 +83,26 @@ def sources(*folders: str) -> Iterator[Path]:
         yield from sorted((ROOT / folder).rglob("*.py"))
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """(line, absolute dotted name) of everything that a file imports, wherever in it; what is
-    imported for type checking alone is no import."""
+@functools.cache
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_bytes(), str(path))
+
+
+@functools.cache
+def imports(path: Path, checked: bool = False) -> list[tuple[int, str]]:
+    """(line, absolute dotted name) of everything that a file imports, wherever in it; with
+    `checked`, what it imports for type checkers alone too."""
     package = list(path.relative_to(ROOT).with_suffix("").parts[:-1])
-    tree = ast.parse(path.read_bytes(), str(path))
-    for node in _running(tree):
+    tree = _parsed(path)
+    found = []
+    for node in ast.walk(tree) if checked else _running(tree):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name
+            found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             name = ".".join([*base, *([node.module] if node.module else [])])
-            for alias in node.names:
-                yield node.lineno, f"{name}.{alias.name}"
+            found += [(node.lineno, f"{name}.{alias.name}") for alias in node.names]
+    return found
 
 
 def _running(node: ast.AST) -> Iterator[ast.AST]:
@@ -154,7 +156,7 @@ def test_sizes_of_groups_of_operands_are_read_in_one_module(package: str) -> Non
     sizes, wrong = _sizes_of_groups(), []
     assert {"n_consts", "n_carry", "n_linear"} <= sizes
     for path in sources(package):
-        for node in ast.walk(ast.parse(path.read_bytes())):
+        for node in ast.walk(_parsed(path)):
             if isinstance(node, ast.Subscript):
                 name = node.slice.value if isinstance(node.slice, ast.Constant) else None
             elif isinstance(node, ast.keyword):
@@ -172,7 +174,7 @@ def test_nothing_decides_by_the_name_of_an_op() -> None:
     wrong = [
         f"{place(path, node.lineno)}: {ast.unparse(node)}"
         for path in sources(*PACKAGES)
-        for node in ast.walk(ast.parse(path.read_bytes()))
+        for node in ast.walk(_parsed(path))
         if isinstance(node, ast.Compare)
         and any(_is_of_definition(part) for part in (node.left, *node.comparators))
     ]
@@ -204,7 +206,7 @@ def test_formulas_are_written_in_one_notation() -> None:
     wrong = [
         f"{place(path, node.lineno)}: {ast.unparse(node)}"
         for path in sources("xfront_ir", "lowering")
-        for node in ast.walk(ast.parse(path.read_bytes()))
+        for node in ast.walk(_parsed(path))
         if isinstance(node, ast.Call) and _emitted(node) and any(map(_emitted, node.args))
     ]
     assert not wrong, "\n".join(wrong)
@@ -227,6 +229,20 @@ def _files() -> dict[str, Path]:
     for path in sources(*PACKAGES):
         parts = path.relative_to(ROOT).with_suffix("").parts
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def _named_files() -> dict[str, dict[str, int]]:
+    """For each module the modules that it names in imports, those for type checkers included, and
+    the line of each. What a package shows to type checkers is what it loads on demand."""
+    files = _files()
+    found: dict[str, dict[str, int]] = {name: {} for name in files}
+    for name, path in files.items():
+        for line, target in imports(path, checked=True):
+            while target and target not in files:
+                target = target.rpartition(".")[0]
+            if target and target != name:
+                found[name].setdefault(target, line)
     return found
 
 
@@ -255,9 +271,12 @@ def _floor_in_xfront(module: str) -> int:
 
 
 def test_imports_inside_xfront_go_down() -> None:
-    """No file of xfront imports one of a floor above its own, in a function neither."""
+    """No file of xfront imports one of a floor above its own, in a function or for type checkers
+    neither; but packages show them names from anywhere, which they load on demand."""
     files, wrong = _files(), set()
-    for name, targets in _imported_files().items():
+    for name, targets in [*_imported_files().items(), *[
+            (name, targets) for name, targets in _named_files().items()
+            if files[name].name != "__init__.py"]]:
         for target, line in targets.items():
             if name.split(".")[0] == target.split(".")[0] == "xfront" and (
                     _floor_in_xfront(target) > _floor_in_xfront(name)):
@@ -294,9 +313,32 @@ def _circles(graph: dict[str, dict[str, int]]) -> list[list[str]]:
 
 
 def test_no_files_import_one_another() -> None:
-    """Imports of the three packages have no circle, those in functions included."""
-    wrong = [" <-> ".join(circle) for circle in _circles(_imported_files())]
+    """Imports of the three packages have no circle, those in functions and those for type checkers
+    included."""
+    wrong = [" <-> ".join(circle) for graph in (_imported_files(), _named_files())
+             for circle in _circles(graph)]
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_folder_of_xfront_is_a_floor() -> None:
+    """At most five files stand elsewhere than their folder, and what lies beside the folders is
+    what users import: thin files that name it."""
+    names = [name for floor in FLOORS_OF_XFRONT for name in floor if name]
+    folders = {path.name for path in (ROOT / "xfront").iterdir() if (path / "__init__.py").exists()}
+    assert len(set(names) - folders) <= 5, sorted(set(names) - folders)
+    public = {name.removeprefix("xfront").lstrip(".") for name in _names_of_jax()}
+    files = {path.stem: path for path in (ROOT / "xfront").glob("*.py")}
+    assert not files.keys() - public - {"__init__", "__main__", "doctor"}
+    long = [f"{place(path)}: {n} lines" for path in files.values()
+            if (n := len(path.read_bytes().splitlines())) > 160 and path.stem != "__init__"]
+    assert not long, "\n".join(long)
+
+
+def test_the_core_of_the_ir_knows_no_mesh() -> None:
+    """Where values lie is asked by the builder of traces and passes, not by the plain one."""
+    for name in ("core", "builder", "literal"):
+        named = _named_files()[f"xfront_ir.{name}"]
+        assert not {"xfront_ir.sharding", "xfront_ir.spreading"} & named.keys(), name
 
 
 def test_imports_inside_the_ir_go_down() -> None:
@@ -342,7 +384,7 @@ def test_every_op_family_has_its_lowering() -> None:
 
 
 def test_jaxlib_is_touched_in_its_rooms_only() -> None:
-    """jaxlib is imported in lowering/ and in xfront/arrays/binding/."""
+    """jaxlib is imported in lowering/ and in xfront/binding/."""
     wrong = [
         f"{place(path, line)}: imports {name}"
         for path in sources(*PACKAGES, "examples")
@@ -398,7 +440,7 @@ def test_packages_are_typed_and_documented() -> None:
     wrong += [
         f"{place(path)}: no docstring at its top"
         for path in sources(*PACKAGES)
-        if path.read_bytes().strip() and not ast.get_docstring(ast.parse(path.read_bytes()))
+        if path.read_bytes().strip() and not ast.get_docstring(_parsed(path))
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -413,7 +455,7 @@ def test_names_on_demand_are_those_of_their_modules(package: str) -> None:
         names |= {name.partition("=")[0] for name in listed.split()}
         if package == "xfront":  # its modules hold more than what it shows
             continue
-        exported = set(importlib.import_module(f"{package}.{family}").__all__)
+        exported = set(importlib.import_module(f".{family}", package).__all__)
         if written != exported:
             wrong.append(f"{package}.{family}: {sorted(written ^ exported)}")
     files = {path.stem for path in (ROOT / package.replace(".", "/")).glob("*.py")}

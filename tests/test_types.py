@@ -16,9 +16,9 @@ from typing import get_overloads
 import pytest
 
 import xfront as jax
-import xfront.arrays.methods
+import xfront.methods.of_arrays
 import xfront.sharding.named
-from xfront.arrays import binding
+from xfront import binding
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = ROOT / "tests" / "user_project.py"
@@ -84,7 +84,7 @@ def test_an_editable_install_is_a_path() -> None:
 
 def declared(name: str, file: str = "array_class.py") -> set[str]:
     """Names of the members of a class in a file for checkers."""
-    tree = ast.parse((ROOT / "xfront" / "arrays" / file).read_text())
+    tree = ast.parse((ROOT / "xfront" / "binding" / file).read_text())
     (found,) = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == name]
     return {n.name for n in found.body if isinstance(n, ast.FunctionDef)} | {
         n.target.id for n in found.body

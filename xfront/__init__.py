@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .tracing.collector import collector_paused as _collector_paused
+from .base.collector import collector_paused as _collector_paused
 
 with _collector_paused():
-    from . import above as _above
     from . import dtypes, errors, numpy, tree_util
-    from .arrays import methods as _methods
-    from .arrays import operators as _operators
-    from .arrays.binding import Array, Device
-    from .config import (
+    from .base.config import (
         allow_f16_reductions,
         array_garbage_collection_guard,
         auto_pcast,
@@ -47,7 +43,11 @@ with _collector_paused():
         while_checkpoint_bytes,
         while_checkpoints,
     )
-    from .devices import (
+    from .base.dtypes import float0
+    from .base.on_demand import offer as _offer
+    from .base.on_demand import on_demand as _on_demand
+    from .binding import Array, Device
+    from .eager.devices import (
         block_until_ready,
         clear_caches,
         copy_to_host_async,
@@ -68,9 +68,18 @@ with _collector_paused():
         process_index,
         process_indices,
     )
-    from .dtypes import float0
-    from .on_demand import on_demand as _on_demand
+    from .methods import of_arrays as _methods
+    from .methods import operators as _operators
     from .transforms.jit import jit
+
+# What files below these modules ask for by `above`.
+_offer(__name__, {
+    "binding": "jaxpr.binding", "chunks": "composed.chunks", "creation": "numpy.creation",
+    "numpy": "numpy", "own": "jaxpr.own", "precision": "lax.precision",
+    "sparse_arithmetic": "experimental.sparse.arithmetic",
+    "sparse_moving": "experimental.sparse.moving",
+    "sparse_products": "experimental.sparse.products", "views": "jaxpr.views",
+})
 
 if TYPE_CHECKING:
     from . import (
@@ -86,32 +95,31 @@ if TYPE_CHECKING:
         experimental,
         export,
         extend,
-        ffi,
-        flatten_util,
-        image,
         interpreters,
         lax,
         memory,
-        monitoring,
         nn,
-        ops,
-        profiler,
         random,
-        ref,
         scipy,
         sharding,
-        stages,
-        test_util,
         tree,
         typing,
     )
-    from .arrays.shards import Shard
-    from .callbacks import pure_callback
+    from .base import monitoring
+    from .binding.partition_spec import P
+    from .composed.jacobians import hessian, jacfwd, jacobian, jacrev
+    from .debug import gradients as test_util
     from .dropin.finder import install_as_jax
-    from .fencing import fence
-    from .naming import named_call, named_scope
+    from .eager.fence_call import fence
+    from .ffi import calls as ffi
+    from .image import resizing as image
+    from .lax.callbacks import pure_callback
     from .numpy.slices import ds
-    from .ref import Ref, empty_ref, free_ref, freeze, new_ref
+    from .ops import segments as ops
+    from .profiler import sessions as profiler
+    from .ref import references as ref
+    from .ref.references import Ref, empty_ref, free_ref, freeze, new_ref
+    from .running.concrete import ensure_compile_time_eval
     from .sharding.assembly import (
         make_array_from_callback,
         make_array_from_process_local_data,
@@ -119,12 +127,10 @@ if TYPE_CHECKING:
     )
     from .sharding.context import get_abstract_mesh, get_mesh, set_mesh, use_abstract_mesh
     from .sharding.mesh import make_mesh
-    from .sharding.modes import reshard
     from .sharding.named import NamedSharding
-    from .sharding.partition_spec import P
-    from .stages import eval_shape, make_ir, make_jaxpr, typeof
-    from .structs import ShapeDtypeStruct
-    from .tracing.concrete import ensure_compile_time_eval
+    from .tracing.naming import named_call, named_scope
+    from .transforms import raveling as flatten_util
+    from .transforms import stages
     from .transforms.autodiff import (
         fwd_and_bwd,
         grad,
@@ -134,15 +140,18 @@ if TYPE_CHECKING:
         value_and_grad,
         vjp,
     )
+    from .transforms.axis_modes import reshard
     from .transforms.checkpoint import checkpoint, checkpoint_policies, remat
     from .transforms.custom_jvp import custom_jvp
     from .transforms.custom_vjp import closure_convert, custom_gradient, custom_vjp
     from .transforms.effort import CompilerEffortLevel, Inline
     from .transforms.from_ir import from_ir
-    from .transforms.jacobians import hessian, jacfwd, jacobian, jacrev
+    from .transforms.inspection import eval_shape, make_ir, make_jaxpr, typeof
     from .transforms.pmap import pmap
     from .transforms.shard_map import shard_map, smap
+    from .transforms.structs import ShapeDtypeStruct
     from .transforms.vmap import vmap
+    from .values.shards import Shard
 
     __all__ = [  # the names of this package for type checkers
         "Array", "CompilerEffortLevel", "Device", "Inline", "NamedSharding", "P", "Ref",
@@ -183,34 +192,34 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _FAMILIES = {
-    "arrays.shards": "Shard",
-    "callbacks": "pure_callback",
+    "base.user_context": "make_user_context",
+    "composed.jacobians": "hessian jacfwd jacobian jacrev",
     "dropin.finder": "install_as_jax",
-    "fencing": "fence",
-    "naming": "named_call named_scope",
+    "eager.fence_call": "fence",
+    "lax.callbacks": "pure_callback",
     "numpy.slices": "ds",
     "ref": "Ref empty_ref free_ref freeze new_ref",
+    "running.concrete": "ensure_compile_time_eval",
     "sharding.assembly": "make_array_from_callback make_array_from_process_local_data "
                          "make_array_from_single_device_arrays",
     "sharding.context": "get_abstract_mesh get_mesh set_mesh use_abstract_mesh",
     "sharding.mesh": "make_mesh",
-    "sharding.modes": "reshard",
     "sharding.named": "NamedSharding",
-    "sharding.partition_spec": "P",
-    "stages": "eval_shape make_ir make_jaxpr typeof",
-    "structs": "ShapeDtypeStruct",
-    "tracing.concrete": "ensure_compile_time_eval",
+    "binding.partition_spec": "P",
+    "tracing.naming": "named_call named_scope",
     "transforms.autodiff": "fwd_and_bwd grad jvp linear_transpose linearize value_and_grad vjp",
+    "transforms.axis_modes": "reshard",
     "transforms.checkpoint": "checkpoint checkpoint_policies remat",
     "transforms.custom_jvp": "custom_jvp",
     "transforms.custom_vjp": "closure_convert custom_gradient custom_vjp",
     "transforms.effort": "CompilerEffortLevel Inline",
     "transforms.from_ir": "from_ir",
-    "transforms.jacobians": "hessian jacfwd jacobian jacrev",
     "transforms.pmap": "pmap",
     "transforms.shard_map": "shard_map smap",
+    "transforms.inspection": "eval_shape make_ir make_jaxpr typeof",
+    "transforms.structs": "ShapeDtypeStruct",
     "transforms.vmap": "vmap",
-    "user_context": "make_user_context",
+    "values.shards": "Shard",
 }
 
 _SUBMODULES = (

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from .on_demand import absent as _absent
-from .on_demand import shown as _shown
+from .base.on_demand import absent as _absent
+from .base.on_demand import shown as _shown
 from .transforms.checkpoint import checkpoint, checkpoint_name, checkpoint_policies, remat
 from .transforms.policies import Offloadable, Recompute, Saveable
 from .transforms.residuals import print_saved_residuals, saved_residuals
@@ -21,7 +21,7 @@ def __getattr__(name: str) -> _Any:
     """The primitive `name_p`, made on first use."""
     if name != "name_p":
         raise _absent(__name__, name, __dir__)
-    from .primitives import named
+    from .eager.primitives import named
 
     return named(name)
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .core import ShapedArray
-from .dropin.sequences import safe_map
-from .extend.core import DebugInfo
-from .extend.linear_util import Store, WrappedFun, transformation2, transformation_with_aux2
-from .on_demand import shown as _shown
-from .stages import typeof
-from .transforms.flat import placed, positional_names
-from .tree_util import (
+from .base.on_demand import shown as _shown
+from .base.trees import (
     PyTreeDef,
     broadcast_prefix,
     keystr,
@@ -20,6 +14,12 @@ from .tree_util import (
     tree_flatten_with_path,
     tree_unflatten,
 )
+from .core import ShapedArray
+from .dropin.sequences import safe_map
+from .extend.core import DebugInfo
+from .extend.linear_util import Store, WrappedFun, transformation2, transformation_with_aux2
+from .transforms.flat import placed, positional_names
+from .transforms.inspection import typeof
 
 
 def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any) -> list[Any]:

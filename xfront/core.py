@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .arrays.binding import AbstractArray as ShapedArray
-from .tracing.concrete import ensure_compile_time_eval
+from .binding import AbstractArray as ShapedArray
+from .running.concrete import ensure_compile_time_eval
 from .tracing.trace import Trace
 from .tracing.tracer import Tracer
 
@@ -62,7 +62,7 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         if name == "Primitive":
-            from .primitives import Primitive
+            from .eager.primitives import Primitive
 
             globals()[name] = Primitive
             return Primitive

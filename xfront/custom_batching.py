@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from .base.on_demand import shown as _shown
+from .base.trees import tree_flatten, tree_map, tree_unflatten
 from .lax.control_flow import map as one_by_one
-from .on_demand import shown as _shown
 from .transforms.custom_vmap import custom_vmap
-from .tree_util import tree_flatten, tree_map, tree_unflatten
 
 
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import float0
+from .base.dtypes import float0
+from .base.on_demand import absent as _absent
+from .base.on_demand import shown as _shown
+from .base.trees import tree_map
 from .lax.linear_call import linear_call
 from .numpy.creation import zeros_like
-from .on_demand import absent as _absent
-from .on_demand import shown as _shown
 from .transforms.custom_jvp import custom_jvp
 from .transforms.custom_vjp import closure_convert, custom_gradient, custom_vjp
 from .transforms.flat import kind_of
@@ -17,13 +18,12 @@ from .transforms.symbolic import (
     SymbolicZero,
     custom_vjp_primal_tree_values,
 )
-from .tree_util import tree_map
 
 
 def __getattr__(name: str) -> Any:
     """Primitives such as `custom_jvp_call_p`, which are made when they are first read."""
     if name in ("custom_jvp_call_p", "custom_vjp_call_p", "remat_opt_p"):
-        from .primitives import named
+        from .eager.primitives import named
 
         found = globals()[name] = named(name, __name__)
         return found

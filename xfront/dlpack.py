@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .base.on_demand import shown as _shown
 from .numpy.creation import from_dlpack as _from_dlpack
-from .on_demand import shown as _shown
 
 _SHARED = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 "
                     "float32 float64 complex64 complex128".split())

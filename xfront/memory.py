@@ -11,6 +11,6 @@ arrays.
 'device'
 """
 
-from .arrays.memory_space import MemorySpace as Space
+from .binding.memory_space import MemorySpace as Space
 
 __all__ = ["Space"]

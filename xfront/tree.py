@@ -5,20 +5,20 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from .on_demand import shown as _shown
-from .tree_util import tree_all as all
-from .tree_util import tree_broadcast as broadcast
-from .tree_util import tree_flatten as flatten
-from .tree_util import tree_flatten_with_path as flatten_with_path
-from .tree_util import tree_leaves as leaves
-from .tree_util import tree_leaves_with_path as leaves_with_path
-from .tree_util import tree_map as map
-from .tree_util import tree_map_with_path as map_with_path
-from .tree_util import tree_reduce as reduce
-from .tree_util import tree_reduce_associative as reduce_associative
-from .tree_util import tree_structure as structure
-from .tree_util import tree_transpose as transpose
-from .tree_util import tree_unflatten as unflatten
+from .base.on_demand import shown as _shown
+from .base.trees import tree_all as all
+from .base.trees import tree_broadcast as broadcast
+from .base.trees import tree_flatten as flatten
+from .base.trees import tree_flatten_with_path as flatten_with_path
+from .base.trees import tree_leaves as leaves
+from .base.trees import tree_leaves_with_path as leaves_with_path
+from .base.trees import tree_map as map
+from .base.trees import tree_map_with_path as map_with_path
+from .base.trees import tree_reduce as reduce
+from .base.trees import tree_reduce_associative as reduce_associative
+from .base.trees import tree_structure as structure
+from .base.trees import tree_transpose as transpose
+from .base.trees import tree_unflatten as unflatten
 
 __all__ = [
     "all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map",

@@ -12,8 +12,8 @@ tracers too.
 Array(3., dtype=float32, weak_type=True)
 """
 
-from .arrays.annotations import ArrayLike, DTypeLike
-from .on_demand import shown as _shown
+from .base.on_demand import shown as _shown
+from .binding.annotations import ArrayLike, DTypeLike
 
 __all__ = ["ArrayLike", "DTypeLike"]
 __dir__ = _shown(globals())

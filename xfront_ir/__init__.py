@@ -6,6 +6,7 @@ from . import dtypes, ops
 from .builder import Builder
 from .core import Function, Op, Value
 from .cost import Cost, cost, cost_by_location
+from .definition import REGISTRY, OpDef
 from .dtypes import DType
 from .errors import (
     IRError,
@@ -18,7 +19,7 @@ from .errors import (
 from .fingerprint import fingerprint, same_structure, skeleton
 from .literal import Literal
 from .locations import Location
-from .opdef import REGISTRY, OpDef, define
+from .opdef import define
 from .types import TensorType, tensor
 
 if TYPE_CHECKING:

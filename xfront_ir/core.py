@@ -8,14 +8,14 @@ op, and does not point back at it, so a program is acyclic and dies by reference
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 
 from .fixed import Fixed
 from .types import TensorType
 
 if TYPE_CHECKING:
+    from .definition import OpDef
     from .locations import Location
-    from .opdef import OpDef, Pending
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -140,7 +140,15 @@ def bodies_of(op: Op) -> Iterator[Function]:
             yield forced(held)
 
 
-def forced(body: Function | Pending) -> Function:
+class Forcible(Protocol):
+    """A body that a pass still has to make: see `opdef.Pending`."""
+
+    def force(self) -> Function:
+        """The Function."""
+        ...
+
+
+def forced(body: Function | Forcible) -> Function:
     """The Function of a body, after its transformation has been carried out if one is pending."""
     return body if isinstance(body, Function) else body.force()
 

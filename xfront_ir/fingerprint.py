@@ -27,9 +27,10 @@ from typing import Any
 
 from .analysis import functions
 from .core import Function, Op, Value
+from .definition import OpDef
 from .dtypes import DType
 from .literal import Literal, literal
-from .opdef import DERIVATIVE, OpDef, Pending, Request
+from .opdef import DERIVATIVE, Pending, Request
 from .sharding import MeshAxes, Sharding, Spec
 from .types import TensorType
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from .definition import ZERO
 from .dtypes import DType, from_numpy
 from .errors import IRTypeError
-from .opdef import LITERAL, SHAPE, ZERO, define
+from .opdef import LITERAL, SHAPE, define
 from .traits import CHEAP, ELEMENTWISE, LIGHT, MOVES, mark
 from .types import TensorType, tensor
 

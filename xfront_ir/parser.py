@@ -17,10 +17,11 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from .core import Function, Op, Value
+from .definition import AttrKind, OpDef
 from .dtypes import BY_NAME, DType, find, real_of
 from .errors import IRError, MissingRule, ParseError
 from .literal import Literal
-from .opdef import AttrKind, OpDef, Request, infer_anyway
+from .opdef import Request, infer_anyway
 from .ops import REGISTRY  # from `ops`, so that it is full before text is read
 from .sharding import MeshAxes, Sharding, Spec
 from .types import TensorType, tensor

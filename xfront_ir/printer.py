@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 
 from .core import Function, Op, Value
+from .definition import AttrKind
 from .dtypes import DType, real_of
 from .literal import Literal
-from .opdef import AttrKind, Pending
+from .opdef import Pending
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

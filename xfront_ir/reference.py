@@ -23,8 +23,8 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from .core import Function, Op
+from .definition import REGISTRY, OpDef
 from .errors import IRTypeError, MissingRule
-from .opdef import REGISTRY, OpDef
 from .types import TensorType
 
 Row = Callable[..., Any]

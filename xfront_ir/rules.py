@@ -8,49 +8,47 @@ None. `known` of a transpose rule holds values and LINEAR.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Required, TypedDict
+from typing import Any, Required, TypedDict
 
-if TYPE_CHECKING:
-    from .builder import Builder, SplitBuilder
-    from .core import Function, Op, Value
-    from .opdef import AttrKind, Marker, OpDef
-    from .passes.varying import Names, Varying
-    from .regions import Regions
-    from .types import TensorType
+from .core import Function, Op, Value
+from .definition import AttrKind, Attrs, Infer, Marker, OpDef
+from .definition import Types as Types
+from .regions import Regions
 
-Attrs = Mapping[str, Any]
-Types = tuple["TensorType", ...]
+# What stands above this file: a `builder.Builder`, a `builder.SplitBuilder`, a `varying.Varying`.
+Builder = Any
+SplitBuilder = Any
+Varying = Any
+
 Axis = tuple[str, int]
 Tangents = Sequence[Any]
 """What a rule takes: values, and None for zero. Which of them a rule never finds None follows from
 the number of the op's operands, which no type says."""
-NewTangents = Sequence["Value | None"]
+NewTangents = Sequence[Value | None]
 """What a rule gives: a value for each operand or result, None for zero."""
-Positions = Sequence["int | None"]
-Values = Sequence["Value"]
+Positions = Sequence[int | None]
+Values = Sequence[Value]
 Batched = tuple[Values, Positions]
-Varied = tuple[Values, Sequence["Names"]]
-Discharged = tuple[Values, Mapping[int, "Value"]]
+Varied = tuple[Values, Sequence[frozenset[str]]]
+Discharged = tuple[Values, Mapping[int, Value]]
 WithTangents = tuple[Values, NewTangents]
 
 
-Infer = Callable[[Types, Attrs], Types]
-"""A type rule. Raises: IRTypeError."""
-Jvp = Callable[["Builder", "Op", Tangents], NewTangents]
+Jvp = Callable[[Builder, Op, Tangents], NewTangents]
 """A tangent rule: the tangents of the results of an op that was just emitted."""
-OwnPrimal = Callable[["Builder", dict[str, Any], Values, Tangents], WithTangents]
+OwnPrimal = Callable[[Builder, dict[str, Any], Values, Tangents], WithTangents]
 """A tangent rule that emits the op too: results and their tangents."""
-Transpose = Callable[["Builder", "Op", Tangents, Sequence[Any]], NewTangents]
+Transpose = Callable[[Builder, Op, Tangents, Sequence[Any]], NewTangents]
 """A transpose rule: the cotangents of the operands."""
-Batch = Callable[["Builder", "Op", Values, Positions, Axis], Batched]
+Batch = Callable[[Builder, Op, Values, Positions, Axis], Batched]
 """A batching rule: the results for a batch, and the positions of their batch axes."""
-Split = Callable[["SplitBuilder", dict[str, Any], Values, tuple[bool, ...]], Iterable["Value"]]
+Split = Callable[[SplitBuilder, dict[str, Any], Values, tuple[bool, ...]], Iterable[Value]]
 """A rule by which linearize divides an op with bodies: the results."""
-Strong = Callable[["Op", tuple[bool, ...]], tuple["OpDef", dict[str, Any], Sequence[bool]]]
+Strong = Callable[[Op, tuple[bool, ...]], tuple[OpDef, dict[str, Any], Sequence[bool]]]
 """The op's form with strong zeros, its attributes, and which results depend on linear operands."""
-Discharge = Callable[["Builder", "Op", Values], Discharged]
+Discharge = Callable[[Builder, Op, Values], Discharged]
 """A discharge rule: values in place of the results, and new contents of operand references."""
-VaryingRule = Callable[["Varying", "Op", Values], Varied]
+VaryingRule = Callable[[Varying, Op, Values], Varied]
 """The results, and over which axes each varies."""
 
 

@@ -13,19 +13,17 @@ instead. An op without a rule takes only operands that no explicit axis divides.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
+from .definition import OpDef
 from .errors import MemorySpaceError, ShardingTypeError
 from .sharding import NO_MESH, MeshAxes, Sharding, Spec
 from .traits import CHOOSES, ELEMENTWISE, TERMWISE
 from .types import TensorType
 
-if TYPE_CHECKING:
-    from .opdef import OpDef
-
 Types = tuple[TensorType, ...]
 Dims = tuple[tuple[str, ...], ...]
-Rule = Callable[["OpDef", Types, Mapping[str, Any], Types], Sequence[Dims]]
+Rule = Callable[[OpDef, Types, Mapping[str, Any], Types], Sequence[Dims]]
 
 RESHARD = "reshard it first, `xfront.sharding.reshard(x, P(...))`"
 

@@ -7,21 +7,8 @@ does with an op that lacks a trait is right for every op.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from .fixed import Named
-
-if TYPE_CHECKING:
-    from .opdef import OpDef
-
-
-class Trait(Named):
-    """A fact about an op."""
-
-    __slots__ = ()
-
-
-Traits = frozenset[Trait]
+from .definition import OpDef, Trait
 
 ELEMENTWISE = Trait("elementwise")
 """Each element of the result takes a few instructions on the operands' elements at its place."""

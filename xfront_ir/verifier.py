@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from .analysis import functions, standing_bodies
 from .core import Function, Op, Value
+from .definition import REGISTRY
 from .errors import IRError, VerifyError
-from .opdef import REGISTRY, infer_anyway
+from .opdef import infer_anyway
 from .printer import print_op, value_names
 from .types import TensorType, tensor
 

@@ -21,6 +21,7 @@ from xfront_ir.dtypes import DType
 from xfront_ir.ops.conv import dilated
 from xfront_ir.ops.formulas import Term
 from xfront_ir.ops.while_loop import WHILE
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import I32, TensorType
 
 from .pieces import cut
@@ -438,7 +439,7 @@ def _stacked(b: Builder, x: Value, rows: int, step: int, size: int) -> Value:
     XLA makes a kernel of each part of a concatenation."""
     sizes = (x.type.shape[0], size, *x.type.shape[2:])
     types = (I32, x.type.with_shape((rows, *sizes)))
-    test, turn = Builder("more"), Builder("row")
+    test, turn = PlacedBuilder("more"), PlacedBuilder("row")
     more = test.close([test.emit(ops.lt, [test.param(t) for t in types][0], test.full(I32, rows))])
     const, place, stack = [turn.param(t) for t in (x.type, *types)]
     zeros = [turn.full(I32, 0)] * (len(sizes) - 1)

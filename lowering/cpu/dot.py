@@ -11,8 +11,8 @@ from lowering.forms.registry import form, in_loops, in_programs
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
+from xfront_ir.definition import OpDef
 from xfront_ir.literal import Literal
-from xfront_ir.opdef import OpDef
 from xfront_ir.ops.formulas import Term, where
 
 from .pieces import at

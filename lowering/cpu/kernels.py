@@ -25,8 +25,8 @@ from lowering.forms.places import INLINED
 from lowering.forms.registry import forms_of
 from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value
+from xfront_ir.definition import OpDef
 from xfront_ir.literal import literal
-from xfront_ir.opdef import OpDef
 from xfront_ir.traits import CHEAP, EXPENSIVE, IN_ORDER, MERGED, MOVES, REDUCES
 
 MANY = 8

@@ -23,7 +23,7 @@ from lowering import compat
 from xfront_ir import dtypes, ops
 from xfront_ir.analysis import functions
 from xfront_ir.core import Function, Op, Value, bodies_of
-from xfront_ir.opdef import OpDef
+from xfront_ir.definition import OpDef
 from xfront_ir.traits import ELEMENTWISE
 
 from . import repeated

@@ -8,6 +8,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.ops.formulas import Term
+from xfront_ir.placed_builder import PlacedBuilder
 
 
 def cut(b: Builder, x: Value, axis: int, start: int, size: int) -> Value:
@@ -32,6 +33,6 @@ def with_sign_of(x: Term, size: Term) -> Term:
 
 def branch(op: Op, write: Callable[..., Value | Sequence[Value]]) -> Function:
     """A cond's branch on the operands of an op; `write(builder, *operands)` gives its results."""
-    b = Builder(op.definition.name)
+    b = PlacedBuilder(op.definition.name)
     made = write(b, *[b.param(v.type) for v in op.operands])
     return b.close([made] if isinstance(made, Value) else list(made))

@@ -25,6 +25,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.while_loop import WHILE
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import tensor
 
 LEAST = 2 ** 14
@@ -57,7 +58,7 @@ def random_gamma(b: Builder, op: Op, keys: Value, a: Value) -> Value:
 def _drawn_again(b: Builder, key: Key, a: Value, cube: Value, left: Value) -> Value:
     """`cube`, where the elements in the mask `left` are drawn again from their keys."""
     constants, carry = (*key, a), (cube, left)
-    test, body = Builder("left"), Builder("again")
+    test, body = PlacedBuilder("left"), PlacedBuilder("again")
     _, still = [test.param(v.type) for v in carry]
     some = test.close([test.emit(ops.reduce_or, still, axes=(0,))])
     k1, k2, a, cube, left = [body.param(v.type) for v in (*constants, *carry)]
@@ -102,7 +103,7 @@ def _boosted_where_small(b: Builder, key: Key, a: Value, made: Value, log_space:
     """
     operands = (*key, a, made)
     is_any = b.emit(ops.reduce_or, shapes_of(b, a).small.value, axes=(0,))
-    plain, boost = Builder("plain"), Builder("boosted")
+    plain, boost = PlacedBuilder("plain"), PlacedBuilder("boosted")
     kept = plain.close([[plain.param(v.type) for v in operands][-1]])
     k1, k2, a, made = [boost.param(v.type) for v in operands]
     of_boost = next_keys(boost, (next_keys(boost, ((k1, k2), 1))[0], 0))[0]

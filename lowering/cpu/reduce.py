@@ -23,9 +23,10 @@ from xfront_ir import dtypes, ops
 from xfront_ir.analysis import functions
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value, remembered
-from xfront_ir.opdef import OpDef
+from xfront_ir.definition import OpDef
 from xfront_ir.ops.convert import convert
 from xfront_ir.ops.formulas import Term, where
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.traits import ELEMENTWISE
 from xfront_ir.types import TensorType
 
@@ -99,7 +100,7 @@ def _whole(b: Builder, definition: OpDef, x: Value, axes: tuple[int, ...]) -> Va
     unused second result.
     """
     other = ops.reduce_min if definition is ops.reduce_max else ops.reduce_max
-    inner, element = Builder("whole"), x.type.with_shape(())
+    inner, element = PlacedBuilder("whole"), x.type.with_shape(())
     lefts, rights = ([inner.param(element) for _ in range(2)] for _ in range(2))
     body = inner.close([inner.emit(_COMBINING[d], left, right) for d, left, right in zip(
         (definition, other), lefts, rights, strict=True)])
@@ -316,7 +317,7 @@ def _keeping_nan(b: Builder, op: Op, x: Value) -> Value:
 def _of_rows(b: Builder, op: Op, x: Value) -> Value:
     """The extrema along the last axis, together with whether there is a NaN."""
     flags = b.emit(ops.ne, x, x)
-    inner = Builder("extremum_and_flag")
+    inner = PlacedBuilder("extremum_and_flag")
     (one, flag), (other, raised) = [[inner.param(v.type.with_shape(())) for v in (x, flags)]
                                     for _ in range(2)]
     body = inner.close([inner.emit(_COMBINING[op.definition], one, other),

@@ -21,8 +21,8 @@ from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value, bodies_of, remembered
+from xfront_ir.definition import OpDef
 from xfront_ir.literal import literal
-from xfront_ir.opdef import OpDef
 from xfront_ir.ops.formulas import Term, where
 from xfront_ir.traits import ELEMENTWISE
 

@@ -21,6 +21,7 @@ from xfront_ir.dtypes import DType, greatest, least
 from xfront_ir.ops.convert import convert
 from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.while_loop import WHILE
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import I32, tensor
 
 STEP = 8
@@ -201,10 +202,10 @@ def _loop(b: Builder, turns: int, inits: Sequence[Value], x: Value,
     """The stack when the first carry is `turns`, in a loop of
     `turn(builder, *carries, x, stack) -> [*carries, stack]`."""
     types = [*[v.type for v in inits], x.type]
-    test = Builder("more")
+    test = PlacedBuilder("more")
     counter = [test.param(t) for t in types][0]
     more = test.close([test.emit(ops.lt, counter, test.full(I32, turns))])
-    inner = Builder("turn")
+    inner = PlacedBuilder("turn")
     const, *carries = [inner.param(t) for t in (x.type, *types)]
     body = inner.close(turn(inner, *carries[:-1], const, carries[-1]))
     return WHILE.emit(b.emit, ops.while_, ((), (x,), (*inits, b.zeros(x.type))), cond=more,

@@ -12,7 +12,7 @@ from lowering.forms.registry import form, in_programs
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-from xfront_ir.opdef import OpDef
+from xfront_ir.definition import OpDef
 from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.window import patches, windowed_shape
 

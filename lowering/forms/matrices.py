@@ -17,6 +17,7 @@ from xfront_ir.core import Function, Value
 from xfront_ir.ops import linalg
 from xfront_ir.ops.control import SCAN
 from xfront_ir.ops.formulas import Term, of_values, where
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import TensorType, tensor
 
 from .conditions import Condition
@@ -103,7 +104,7 @@ def lu(b: Builder, x: Value, results: Sequence[TensorType]) -> list[Value]:
 def _column(type: TensorType, of_order: TensorType) -> Function:
     """The Function (matrix, order, column number) -> (matrix and order after the column is
     eliminated, its pivot)."""
-    b = Builder("column")
+    b = PlacedBuilder("column")
     x, order, k = (Term(b, b.param(t)) for t in (type, of_order, tensor((), dtypes.i32)))
     lead = type.ndim - 2
     column = (*range(lead), lead)
@@ -200,7 +201,7 @@ def _line(b: Builder, x: Value, at: int | slice) -> Value:
 def _elimination(entry: TensorType, side: TensorType) -> Function:
     """The Function (rest of a row, next row) -> (rest of the next row, row of U). The row with the
     greater pivot becomes the row of U, and a multiple of it is subtracted from the other row."""
-    b = Builder("eliminate")
+    b = PlacedBuilder("eliminate")
     p, q = (Term(b, b.param(entry)) for _ in range(2))
     c = Term(b, b.param(side))
     lower, on, upper = (Term(b, b.param(entry)) for _ in range(3))
@@ -221,7 +222,7 @@ def _elimination(entry: TensorType, side: TensorType) -> Function:
 def _substitution(entry: TensorType, side: TensorType) -> Function:
     """The Function (the next two unknowns, a row of U, its right side) -> (this unknown, the next
     one, this unknown): the carry for the row before, and the row's result."""
-    b = Builder("substitute")
+    b = PlacedBuilder("substitute")
     one, two = (Term(b, b.param(side)) for _ in range(2))
     pivot, first, second = (Term(b, b.param(entry)) for _ in range(3))
     rhs = Term(b, b.param(side))

@@ -18,8 +18,8 @@ from lowering.rules import (  # noqa: F401  (they fill INLINED)
     linear_call,
 )
 from xfront_ir.core import Function, Op, Value
+from xfront_ir.definition import OpDef
 from xfront_ir.literal import literal
-from xfront_ir.opdef import OpDef
 
 from .emitted import emitted, renamed
 

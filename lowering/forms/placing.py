@@ -27,7 +27,7 @@ from lowering.context import MARK, body_of
 from xfront_ir import ops
 from xfront_ir.analysis import functions
 from xfront_ir.core import Function, Op, Value, bodies_of
-from xfront_ir.opdef import OpDef
+from xfront_ir.definition import OpDef
 from xfront_ir.regions import with_bodies
 
 from .facts import NO_FACTS, Facts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xfront_ir.builder import Builder
 from xfront_ir.core import Value
-from xfront_ir.opdef import OpDef
+from xfront_ir.definition import OpDef
 
 
 def prefixes(b: Builder, combine: OpDef[Value], values: Sequence[Value]) -> list[Value]:

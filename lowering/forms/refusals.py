@@ -9,8 +9,8 @@ from typing import Any
 
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op
+from xfront_ir.definition import OpDef
 from xfront_ir.errors import MissingRule
-from xfront_ir.opdef import OpDef
 
 from .conditions import Condition
 from .registry import form

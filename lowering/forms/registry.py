@@ -19,9 +19,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lowering import compat, context
-from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value, bodies_of
-from xfront_ir.opdef import OpDef
+from xfront_ir.definition import OpDef
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import TensorType
 
 from .conditions import Condition
@@ -159,7 +159,7 @@ def written(found: Form, types: tuple[TensorType, ...], attrs: tuple
             ) -> tuple[Function, frozenset[Op]]:
     """The body of a form, and the ops of the form's own definition that the form wrote in it."""
     definition = found.definition
-    b = Builder(definition.name)
+    b = PlacedBuilder(definition.name)
     operands = tuple(b.param(t) for t in types)
     op = Op(definition, operands, dict(attrs), ())
     made = found.write(b, op, *operands)

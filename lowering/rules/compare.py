@@ -7,8 +7,8 @@ from typing import Any
 from lowering.context import Form, RuleContext, one_op
 from xfront_ir import ops
 from xfront_ir.core import Op
+from xfront_ir.definition import OpDef
 from xfront_ir.dtypes import DType
-from xfront_ir.opdef import OpDef
 from xfront_ir.types import TensorType
 
 

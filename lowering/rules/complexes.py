@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 
 from lowering.context import RuleContext, table
 from xfront_ir import dtypes, ops
-from xfront_ir.builder import Builder
 from xfront_ir.core import Function
-from xfront_ir.opdef import OpDef, define
+from xfront_ir.definition import OpDef
+from xfront_ir.opdef import define
 from xfront_ir.ops.formulas import Term, where
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import TensorType
 
 Pair = tuple[Term, Term]
@@ -154,7 +155,7 @@ def _body(fn: Callable[[Term, Term, Term], Any], type: TensorType) -> Function:
 
     `fn` gives the value, or the pair of its parts.
     """
-    b = Builder("complex")
+    b = PlacedBuilder("complex")
     z = Term(b, b.param(type))
     made = fn(z, ops.real(z), ops.imag(z))
     return b.close([(made if isinstance(made, Term) else ops.complex(*made)).value])

@@ -15,7 +15,7 @@ from lowering.rules.complexes import of_complex, size
 from lowering.rules.expressions import Writer
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
-from xfront_ir.opdef import OpDef
+from xfront_ir.definition import OpDef
 from xfront_ir.ops.formulas import Term, where
 from xfront_ir.types import TensorType
 

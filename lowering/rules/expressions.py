@@ -16,7 +16,8 @@ from typing import Any
 
 from lowering.context import SIMPLE, RuleContext, rule_of
 from xfront_ir.core import Op, Value
-from xfront_ir.opdef import OpDef, infer_types
+from xfront_ir.definition import OpDef
+from xfront_ir.opdef import infer_types
 from xfront_ir.ops.formulas import Term
 from xfront_ir.types import BOOL, TensorType
 

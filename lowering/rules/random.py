@@ -16,6 +16,7 @@ from xfront_ir.core import Function, Op, Value
 from xfront_ir.ops.convert import convert
 from xfront_ir.ops.formulas import Term
 from xfront_ir.ops.random import KEY_DTYPES
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import TensorType, tensor
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -94,7 +95,7 @@ def of_words(definition: Any) -> Callable[..., Any]:
     def register(write: Callable[..., Value]) -> Callable[..., Value]:
         @lru_cache(maxsize=512)
         def body(types: tuple[TensorType, ...], result: TensorType, attrs: tuple) -> Function:
-            b = Builder(definition.name)
+            b = PlacedBuilder(definition.name)
             operands = [b.param(t) for t in types]
             return b.close([write(b, dict(attrs), result, *operands)])
 

@@ -21,6 +21,7 @@ from xfront_ir.dtypes import DType
 from xfront_ir.ops.convert import convert
 from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.while_loop import WHILE
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import TensorType, tensor
 
 from .random import long_word, of_words, words_of
@@ -148,7 +149,7 @@ def _loop(b: Builder, d: Value, c: Value, first: _Turn) -> Value:
         return b.emit(ops.not_, b.emit(ops.reduce_and, done, axes=axes))
 
     types = [v.type for v in first.flat()]
-    test, body = Builder("left"), Builder("attempt")
+    test, body = PlacedBuilder("left"), PlacedBuilder("attempt")
     left = test.close([is_left(test, [test.param(t) for t in types][-1])])
     inner = [body.param(t) for t in (d.type, c.type, *types)]
     turn = body.close(_attempt(body, inner[0], inner[1], _Turn.of(inner[2:])).flat())

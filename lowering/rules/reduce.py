@@ -14,8 +14,8 @@ from lowering.rules.expressions import Writer
 from lowering.rules.narrow import converted, widened
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
+from xfront_ir.definition import OpDef
 from xfront_ir.dtypes import DType, greatest, least
-from xfront_ir.opdef import OpDef
 from xfront_ir.ops.formulas import Term, where
 from xfront_ir.types import BOOL, TensorType, scalar
 

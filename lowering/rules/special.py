@@ -19,7 +19,7 @@ from lowering.context import RuleContext, rule
 from lowering.rules.expressions import Writer, loop
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
-from xfront_ir.opdef import OpDef
+from xfront_ir.definition import OpDef
 from xfront_ir.ops.formulas import Term, polynomial, where
 from xfront_ir.ops.special import beta_power, gelu_terms, is_large_beta, log_beta
 

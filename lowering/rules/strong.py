@@ -12,9 +12,9 @@ from typing import Any
 
 from lowering.context import expanded
 from xfront_ir import ops
-from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op
 from xfront_ir.ops.formulas import Term, where
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import TensorType
 
 
@@ -30,7 +30,7 @@ def _strong_div(op: Op) -> Function:
 
 @lru_cache(maxsize=512)
 def _scaled(plain: Any, type: TensorType) -> Function:
-    b = Builder(f"strong_{plain.name}")
+    b = PlacedBuilder(f"strong_{plain.name}")
     x, y = Term(b, b.param(type)), Term(b, b.param(type))
     zero = x.like(0)
     nothing = x == zero
@@ -48,10 +48,10 @@ def _strong_dot_general(op: Op) -> Function:
 @lru_cache(maxsize=512)
 def _summed(lhs: TensorType, rhs: TensorType, attrs: tuple) -> Function:
     dims = dict(attrs)
-    b = Builder("plain")
+    b = PlacedBuilder("plain")
     plain = b.close([b.emit(ops.dot_general, b.param(lhs), b.param(rhs), **dims)])
 
-    b = Builder("careful")
+    b = PlacedBuilder("careful")
     x, y = Term(b, b.param(lhs)), Term(b, b.param(rhs))
     of_x, of_y = _finite(x), _finite(y)
     left, right = where(of_x, x, 0), where(of_y, y, 0)
@@ -61,7 +61,7 @@ def _summed(lhs: TensorType, rhs: TensorType, attrs: tuple) -> Function:
     made = where(meet != 0, ops.dot_general(x, y, **dims), ops.dot_general(left, right, **dims))
     careful = b.close([made.value])
 
-    b = Builder("strong_dot_general")
+    b = PlacedBuilder("strong_dot_general")
     x, y = Term(b, b.param(lhs)), Term(b, b.param(rhs))
     every = _all(_finite(x)) & _all(_finite(y))
     return b.close(b.emit(ops.cond, every.value, x.value, y.value, branches=(careful, plain)))

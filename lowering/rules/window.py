@@ -9,8 +9,8 @@ from lowering.context import Region, RuleContext, rule
 from lowering.rules.padding import cropped, padded
 from xfront_ir import ops
 from xfront_ir.core import Op
+from xfront_ir.definition import OpDef
 from xfront_ir.dtypes import DType, greatest, least
-from xfront_ir.opdef import OpDef
 from xfront_ir.types import BOOL, TensorType, scalar
 
 from .compare import compare

@@ -14,8 +14,8 @@ from lowering.tpu import form
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
+from xfront_ir.definition import OpDef
 from xfront_ir.dtypes import greatest, least
-from xfront_ir.opdef import OpDef
 from xfront_ir.ops.reduce import cut
 
 BLOCK = 8

@@ -213,7 +213,7 @@ from xfront_ir.reference import evaluate
 
 def mesh_of(sizes: tuple[int, ...]) -> Any:
     """A mesh of the first devices, whose axes `x`, `y`, `z` the compiler divides values over."""
-    from xfront import devices
+    from xfront.eager import devices
     from xfront.sharding import AxisType, Mesh
 
     chosen = np.array(devices()[:math.prod(sizes)]).reshape(sizes)

@@ -25,7 +25,7 @@ from tests.generated import amount, checks
 from tests.generated.captured import Captured, captured, changed
 from tests.generated.test_generated import drawn
 from xfront import enable_x64
-from xfront.tracing import programs
+from xfront.running import programs
 from xfront_ir import skeleton
 from xfront_ir.passes.literals import abstract
 from xfront_ir.passes.pipeline import simplify

@@ -17,7 +17,7 @@ import ml_dtypes
 import numpy as np
 
 import xfront
-from xfront.config import enable_x64
+from xfront.base.config import enable_x64
 from xfront_ir.core import Function
 from xfront_ir.reference import evaluate
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import xfront
-from xfront.config import enable_x64
+from xfront.base.config import enable_x64
 
 from . import rows, twice
 

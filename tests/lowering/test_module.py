@@ -16,10 +16,11 @@ from lowering.module import symbol_text
 from lowering.partitioning import Partition
 from tests.work import calls
 from xfront_ir import dtypes, ops
+from xfront_ir.definition import REGISTRY
 from xfront_ir.dtypes import BY_NAME
 from xfront_ir.errors import IRValueError, MissingRule
 from xfront_ir.locations import Location
-from xfront_ir.opdef import REGISTRY, define
+from xfront_ir.opdef import define
 from xfront_ir.sharding import MeshAxes, Sharding, Spec
 from xfront_ir.types import tensor
 

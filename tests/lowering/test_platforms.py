@@ -10,8 +10,8 @@ import xfront.numpy as jnp
 from lowering import needed
 from lowering.module import build_module
 from tests.op_table import all_rows
+from xfront_ir.definition import lookup
 from xfront_ir.errors import MissingRule
-from xfront_ir.opdef import lookup
 
 LAPACK = {"eig", "eigh", "geqrf", "hessenberg", "householder_product", "lu", "ormqr", "qr", "schur",
           "svd", "tridiagonal", "tridiagonal_solve"}

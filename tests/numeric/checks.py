@@ -17,7 +17,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
-from xfront.config import enable_x64
+from xfront.base.config import enable_x64
 
 from . import reference, slopes
 from .compare import leaves, misses

@@ -12,7 +12,7 @@ import pytest
 
 import xfront
 from tests.generated import amount
-from xfront.tracing import by_numpy
+from xfront.running import by_numpy
 from xfront_ir import ops
 from xfront_ir.core import Function, Op
 

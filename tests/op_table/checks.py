@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from lowering import compile_function
-from xfront.arrays import binding
-from xfront.arrays.abstract import AbstractArray
-from xfront.config import enable_x64
+from xfront import binding
+from xfront.base.config import enable_x64
+from xfront.binding.abstract import AbstractArray
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
+from xfront_ir.definition import lookup
 from xfront_ir.dtypes import named
 from xfront_ir.errors import IRTypeError
 from xfront_ir.fingerprint import fingerprint
-from xfront_ir.opdef import lookup
 from xfront_ir.parser import parse
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import linearize

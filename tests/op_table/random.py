@@ -9,8 +9,8 @@ import numpy as np
 from xfront_ir import dtypes
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
+from xfront_ir.definition import lookup
 from xfront_ir.dtypes import DType
-from xfront_ir.opdef import lookup
 from xfront_ir.reference import physical_shape
 from xfront_ir.types import TensorType, tensor
 

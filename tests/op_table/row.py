@@ -17,8 +17,8 @@ import numpy as np
 from xfront_ir import dtypes
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
+from xfront_ir.definition import lookup
 from xfront_ir.dtypes import DType, from_numpy
-from xfront_ir.opdef import lookup
 from xfront_ir.types import tensor
 
 Shape = tuple[int, ...]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from xfront_ir import dtypes, ops
-from xfront_ir.opdef import lookup
+from xfront_ir.definition import lookup
 from xfront_ir.types import I32, tensor
 
 from .control import WIDE, sample, trace

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from xfront.config import config
+from xfront.base.config import config
 
 
 @pytest.fixture

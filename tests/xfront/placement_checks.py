@@ -20,8 +20,7 @@ import xfront
 import xfront.numpy as jnp
 from lowering import compat, disk_cache
 from tests.device_checks import checks_in, report
-from xfront import lax
-from xfront.arrays import binding
+from xfront import binding, lax
 
 DEVICES = 5
 

@@ -23,7 +23,7 @@ import xfront as jax
 import xfront.numpy as jnp
 from tests.xfront.samples_of_calls import CALLS, LEFT_OUT, SAMPLES
 from xfront import lax
-from xfront.arrays.arguments import at_home, only
+from xfront.values.arguments import at_home, only
 
 ROOT = Path(xfront.__file__).parent
 
@@ -35,7 +35,7 @@ PERMISSIONS: dict[str, tuple[str, ...]] = {
     "lax/control_flow.py scan": ("_split_transpose",),
     "lax/factorizations.py eigh": ("sort_eigenvalues",),
     "lax/reductions.py approx_max_k": ("reduction_input_size_override",),
-    "lax/matrix_functions.py qdwh": ("is_hermitian",),
+    "composed/matrix_functions.py qdwh": ("is_hermitian",),
     "numpy/counting.py histogram_bin_edges": ("weights",),
     "numpy/manipulation.py reshape": ("copy",),
     "numpy/sets.py unique": ("sorted",),
@@ -66,24 +66,23 @@ PERMISSIONS: dict[str, tuple[str, ...]] = {
 """What a caller allows or promises, and no result depends on: the docstring says so."""
 
 OF_A_PROTOCOL = {
-    "arrays/high.py str_short", "experimental/hijax.py _lin_by_jvp",
+    "values/high.py str_short", "experimental/hijax.py _lin_by_jvp",
     "experimental/hijax.py is_effectful", "experimental/hijax.py is_high",
     "transforms/high.py _to_elt",
-    "arrays/beside.py create_module", "arrays/beside.py exec_module", "arrays/beside.py find_spec",
-    "arrays/binding/single_device.py _replicate", "arrays/binding/single_device.py _is_equivalent",
-    "arrays/binding/single_device.py _shard_shape", "arrays/binding/default_client.py _accept",
-    "arrays/binding/pjit.py _shard_arg", "arrays/methods.py _deepcopy",
-    "arrays/methods.py _array_namespace", "arrays/methods.py _flat", "arrays/methods.py get",
-    "config.py _any", "dropin/finder.py create_module", "dropin/finder.py exec_module",
-    "dropin/finder.py find_spec", "jaxpr/own.py give",
-    "lax/gathering.py _emit_scatter",
-    "example_libraries/stax.py init_fun", "example_libraries/stax.py apply_fun",
-    "example_libraries/stax.py _shaped", "example_libraries/stax.py _flat_shape",
-    "nn/initializers.py zeros", "nn/initializers.py ones", "nn/initializers.py init",
-    "scipy/linalg.py _columns", "tracing/pacing.py _called",
-    "custom_batching.py rule",
-    "transforms/float0.py _children", "transforms/float0.py _shown",
-    "tracing/programs.py __init__", "transforms/autodiff.py differentiable",
+    "base/config.py _any", "binding/beside.py create_module", "binding/beside.py exec_module",
+    "binding/beside.py find_spec", "binding/default_client.py _accept",
+    "binding/pjit.py _shard_arg", "binding/single_device.py _is_equivalent",
+    "binding/single_device.py _replicate", "binding/single_device.py _shard_shape",
+    "custom_batching.py rule", "dropin/finder.py create_module", "dropin/finder.py exec_module",
+    "dropin/finder.py find_spec", "example_libraries/stax.py _flat_shape",
+    "example_libraries/stax.py _shaped", "example_libraries/stax.py apply_fun",
+    "example_libraries/stax.py init_fun", "jaxpr/own.py give", "lax/gathering.py _emit_scatter",
+    "methods/of_arrays.py _array_namespace", "methods/of_arrays.py _deepcopy",
+    "methods/of_arrays.py _flat", "methods/of_arrays.py get", "nn/initializers.py init",
+    "nn/initializers.py ones", "nn/initializers.py zeros", "running/pacing.py _called",
+    "running/programs.py __init__", "scipy/linalg.py _columns",
+    "transforms/autodiff.py differentiable", "transforms/float0.py _children",
+    "transforms/float0.py _shown",
 }
 """Functions whose parameters are given by whoever calls them, no user: parsers, hooks, families."""
 
@@ -184,7 +183,7 @@ READ_SOMETIMES = {                                 # the docstrings say when
 }
 
 
-OF_THE_LIBRARY = ("xfront.arrays.arguments", "xfront.tracebacks")
+OF_THE_LIBRARY = ("xfront.values.arguments", "xfront.binding.tracebacks")
 """What modules without `__all__` import for themselves."""
 
 
@@ -198,7 +197,7 @@ def public_functions() -> Iterator[tuple[str, Any]]:
             if (name.startswith("_") or not callable(found) or inspect.isclass(found)
                     or getattr(found, "__module__", "") in OF_THE_LIBRARY or id(found) in seen
                     or not str(getattr(found, "__module__", "")).startswith("xfront")
-                    or type(found).__module__ == "xfront.config"):
+                    or type(found).__module__ == "xfront.base.config"):
                 continue
             seen.add(id(found))
             yield f"{space.rsplit('.', 1)[-1] or 'xfront'}.{name}", found

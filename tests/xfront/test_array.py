@@ -17,10 +17,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import xfront.arrays.methods
+import xfront.methods.of_arrays
 import xfront.numpy as jnp
-from xfront.arrays import binding, rows
-from xfront.arrays.binding import AbstractArray, put, to_numpy
+from xfront import binding
+from xfront.binding import AbstractArray, put, to_numpy
+from xfront.running import rows
 from xfront.sharding import NamedSharding
 from xfront.sharding import PartitionSpec as P
 
@@ -541,13 +542,13 @@ def stranger(tmp_path: Path) -> str:
 
 
 def test_jax_after_xfront_is_refused(stranger: str) -> None:
-    done = run("import xfront.arrays.binding\nimport jax", stranger)
+    done = run("import xfront.binding\nimport jax", stranger)
     assert "ImportError" in done.stderr and "import xfront as jax" in done.stderr
 
 
 def test_asking_whether_jax_is_there_is_no_import(stranger: str) -> None:
     script = (
-        "import xfront.arrays.binding, importlib.util as u; print(u.find_spec('jax') is not None)"
+        "import xfront.binding, importlib.util as u; print(u.find_spec('jax') is not None)"
     )
     assert run(script, stranger).stdout.strip() == "True"
     if importlib.util.find_spec("jax") is None:
@@ -555,17 +556,17 @@ def test_asking_whether_jax_is_there_is_no_import(stranger: str) -> None:
 
 
 def test_xfront_after_jax_is_refused(stranger: str) -> None:
-    done = run("import jax, xfront.arrays.binding", stranger)
+    done = run("import jax, xfront.binding", stranger)
     assert "ImportError" in done.stderr and "xfront is refused" in done.stderr
 
 
 def test_a_package_that_stands_for_xfront_is_welcome(stranger: str) -> None:
     (Path(stranger) / "jax" / "_xfront_alias.py").write_text("")
     (Path(stranger) / "jax" / "__init__.py").write_text("_xfront_alias = True\n")
-    for script in ("import jax, xfront.arrays.binding", "import xfront.arrays.binding, jax"):
+    for script in ("import jax, xfront.binding", "import xfront.binding, jax"):
         done = run(script, stranger)
         assert done.returncode == 0, done.stderr
-    alias = "import sys, xfront; sys.modules['jax'] = xfront; import xfront.arrays.binding"
+    alias = "import sys, xfront; sys.modules['jax'] = xfront; import xfront.binding"
     assert run(alias, stranger).returncode == 0
 
 
@@ -586,9 +587,9 @@ def test_parts_of_an_array_on_a_mesh_of_one_device():
 def test_reading_back_never_imports_jax(stranger: str) -> None:
     script = """
 import sys, numpy as np, ml_dtypes
-import xfront.arrays.methods
+import xfront.methods.of_arrays
 import xfront.numpy as jnp
-from xfront.arrays.binding import put, to_numpy, from_dlpack
+from xfront.binding import put, to_numpy, from_dlpack
 for dtype in ("f4", ml_dtypes.bfloat16, ml_dtypes.int4):
     x = put(np.ones(3, dtype)); to_numpy(x); x.addressable_shards; x.copy_to_host_async()
 from_dlpack(np.ones(16, "f4"))
@@ -600,8 +601,8 @@ assert "jax" not in sys.modules
 
 def test_import_makes_no_client_and_brings_nothing_heavy() -> None:
     script = """
-import sys, xfront.arrays.methods, xfront.config, xfront.dtypes, xfront.tree
-from xfront.arrays import binding, rows
+import sys, xfront.methods.of_arrays, xfront.base.config, xfront.dtypes, xfront.tree
+from xfront import binding
 from lowering import clients
 heavy = ("jaxlib.mlir", "scipy", "jaxlib.lapack", "opt_einsum", "jax")
 print([name for name in heavy if name in sys.modules],
@@ -612,7 +613,7 @@ print([name for name in heavy if name in sys.modules],
 
 
 def test_every_attribute_is_attached() -> None:
-    from xfront.arrays.methods import SURFACE
+    from xfront.methods.of_arrays import SURFACE
 
     attached = binding.ArrayImpl.__dict__
     assert not [

@@ -11,9 +11,9 @@ import pytest
 
 import xfront
 import xfront.numpy as jnp
-from xfront.tracing import capacity as capacities
-from xfront.tracing import compiled, programs
-from xfront.tracing.capacity import Capacity
+from xfront.running import capacity as capacities
+from xfront.running import compiled, programs
+from xfront.running.capacity import Capacity
 
 needs_maps = pytest.mark.skipif(not os.path.exists(capacities.MAPS),
                                 reason="only Linux limits mappings")

@@ -13,10 +13,10 @@ import pytest
 
 import xfront
 import xfront.numpy
-from xfront.arrays.binding import trace_context
-from xfront.config import config
+from xfront.base.config import config
+from xfront.binding import trace_context
 
-options = importlib.import_module("xfront.config")  # `xfront.config` itself is the object
+options = importlib.import_module("xfront.base.config")
 ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.usefixtures("restored")
@@ -153,7 +153,7 @@ def test_the_default_device_is_one_or_a_platform() -> None:
 
 def test_environment_variables_set_options() -> None:
     script = (
-        "from xfront.config import config as c;"
+        "from xfront import config as c;"
         "print(c.jax_enable_x64, c.jax_numpy_rank_promotion, c.jax_default_matmul_precision)"
     )
     env = {
@@ -185,8 +185,8 @@ def test_a_wrong_environment_variable_is_named() -> None:
 
 def test_platforms_and_cpu_devices_are_chosen_before_the_first_use() -> None:
     script = """
-from xfront.config import config
-from xfront.arrays import binding
+from xfront import config
+from xfront import binding
 config.update("jax_platforms", "cpu")
 config.update("jax_num_cpu_devices", 3)
 print(binding.client().device_count())

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 import xfront
-from xfront import dtypes, enable_x64, numpy
-from xfront.arrays.binding import x64_state
+from xfront import enable_x64, numpy
+from xfront.base import dtypes
+from xfront.base.dtypes import SCALAR_TYPES
+from xfront.binding import x64_state
 
 i32, f32 = np.dtype("int32"), np.dtype("float32")
 
@@ -28,12 +30,13 @@ def x64():
 
 
 def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(dtypes, extraglobs={"jnp": numpy, "xfront": xfront}).failed == 0
+    assert doctest.testmod(xfront.dtypes, extraglobs={
+        "jnp": numpy, "np": np, "xfront": xfront}).failed == 0
 
 
-@pytest.mark.parametrize("name", dtypes.SCALAR_TYPES)
+@pytest.mark.parametrize("name", SCALAR_TYPES)
 def test_scalar_types_stand_for_their_dtype(name: str) -> None:
-    kind = dtypes.SCALAR_TYPES[name]
+    kind = SCALAR_TYPES[name]
     assert np.dtype(kind) == kind.dtype == np.zeros(2, kind).dtype
     assert kind == kind.dtype and kind == kind.dtype.type and kind.dtype.name == name
     assert hash(kind) == hash(kind.dtype.type) and kind != name and kind is not kind.dtype
@@ -42,11 +45,11 @@ def test_scalar_types_stand_for_their_dtype(name: str) -> None:
     assert dtypes.as_dtype(name) == dtypes.as_dtype(kind) == kind.dtype
 
 
-@pytest.mark.parametrize("name", dtypes.SCALAR_TYPES)
+@pytest.mark.parametrize("name", SCALAR_TYPES)
 def test_scalar_types_make_arrays(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = dtypes.SCALAR_TYPES[name](1)
+        made = SCALAR_TYPES[name](1)
     assert made.dtype == dtypes.canonicalize_dtype(name) and made.shape == ()
     assert not made.weak_type and made.item() == 1
 

@@ -17,8 +17,8 @@ import pytest
 import xfront as jax
 import xfront.numpy as jnp
 from lowering import disk_cache, plugins
-from xfront.config import ConfigNamespace, config, documented, option
-from xfront.option_table import IDLE, REFUSED
+from xfront.base.config import ConfigNamespace, config, documented, option
+from xfront.base.option_table import IDLE, REFUSED
 
 pytestmark = pytest.mark.usefixtures("restored")
 
@@ -90,7 +90,7 @@ def test_what_is_done_is_read() -> None:
     attribute of `config`, or by a watcher."""
     text = read_by_sources()
     aliases = re.findall(r"\b(\w+) as (\w+)", text)
-    module = importlib.import_module("xfront.config")
+    module = importlib.import_module("xfront.base.config")
     held = {id(v): k for k, v in vars(module).items() if type(v).__name__ == "Option"}
     for name, _, how, _ in documented():
         found = option(name)

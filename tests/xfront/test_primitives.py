@@ -10,8 +10,8 @@ import pytest
 import xfront
 import xfront.numpy as jnp
 from xfront import lax
-from xfront.primitives import parameters, primitive_of
-from xfront_ir.opdef import REGISTRY
+from xfront.eager.primitives import parameters, primitive_of
+from xfront_ir.definition import REGISTRY
 
 NAMES = """abs acos acosh add all_gather all_to_all and argmax argmin asin asinh atan atan2 atanh
 axis_index bessel_i0e bessel_i1e broadcast_in_dim cbrt ceil cholesky clamp clz complex concatenate

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from xfront.arrays import promotion
-from xfront.arrays.binding import canonical_dtype, scalar_dtype, x64_state
-from xfront.arrays.promotion import TypePromotionError, dtype_named, promote, promote_all
+from xfront.binding import canonical_dtype, promotion, scalar_dtype, x64_state
+from xfront.binding.promotion import TypePromotionError, dtype_named, promote, promote_all
 
 MODES = list(itertools.product(("standard", "strict"), (False, True)))
 RECORD = json.loads((Path(__file__).parent.parent / "recorded" / "promotion.json").read_text())

@@ -24,8 +24,9 @@ import pytest
 
 import xfront as jax
 import xfront.numpy as jnp
-from xfront import lax, tracebacks
-from xfront.config import traceback_filtering
+from xfront import lax
+from xfront.base.config import traceback_filtering
+from xfront.binding import tracebacks
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = tuple(str(ROOT / package) + os.sep for package in ("xfront", "xfront_ir", "lowering"))

@@ -21,7 +21,8 @@ import xfront
 import xfront.numpy as jnp
 from xfront import tree
 from xfront import tree_util as tu
-from xfront.arrays.binding import dispatch_registry
+from xfront.base.trees import register_dispatch_node
+from xfront.binding import dispatch_registry
 
 Point = collections.namedtuple("Point", "x y")
 
@@ -167,7 +168,7 @@ def test_a_node_of_the_dispatcher_alone_is_a_leaf_for_users() -> None:
     class Key:
         pass
 
-    tu.register_dispatch_node(Key, lambda k: ((1,), "fry"), lambda aux, c: Key())
+    register_dispatch_node(Key, lambda k: ((1,), "fry"), lambda aux, c: Key())
     key = Key()
     assert tu.tree_leaves([key]) == [key]
     assert "fry" in str(dispatch_structure(key))

@@ -15,7 +15,7 @@ from tests.op_table.checks import check_batch
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
-from xfront_ir.opdef import lookup
+from xfront_ir.definition import lookup
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.types import tensor
 

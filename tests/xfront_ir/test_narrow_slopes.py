@@ -8,8 +8,8 @@ import pytest
 
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
+from xfront_ir.definition import OpDef
 from xfront_ir.dtypes import DType
-from xfront_ir.opdef import OpDef
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.reference import evaluate
 from xfront_ir.types import tensor

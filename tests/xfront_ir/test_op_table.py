@@ -12,7 +12,7 @@ import pytest
 from tests.op_table import all_rows, checks
 from tests.xfront_ir.samples import has_row
 from xfront_ir import dtypes, ops
-from xfront_ir.opdef import NONE, REGISTRY
+from xfront_ir.definition import NONE, REGISTRY
 from xfront_ir.reference import evaluate
 
 ROWS = all_rows()

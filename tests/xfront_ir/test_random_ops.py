@@ -13,7 +13,7 @@ from tests.op_table.checks import run_compiled
 from xfront_ir import dtypes
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
-from xfront_ir.opdef import lookup
+from xfront_ir.definition import lookup
 from xfront_ir.ops.random import KEY_DTYPES
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.reference import evaluate

@@ -1,7 +1,7 @@
 """Functions that look into traced programs: they print, or call back to Python."""
 
-from ..callbacks import debug_callback as callback
-from ..on_demand import shown as _shown
+from ..base.on_demand import shown as _shown
+from ..lax.callbacks import debug_callback as callback
 from .debugger import breakpoint
 from .placement import inspect_array_sharding, visualize_array_sharding, visualize_sharding
 from .printing import log, print

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, TextIO
 
 from xfront_ir.locations import is_library
 
-from ..arrays import binding
-from ..arrays.arguments import only
-from ..callbacks import debug_callback
-from ..tracebacks import front_door
+from .. import binding
+from ..base.trees import tree_flatten, tree_unflatten
+from ..binding.tracebacks import front_door
+from ..lax.callbacks import debug_callback
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
-from ..tree_util import tree_flatten, tree_unflatten
+from ..values.arguments import only
 
 AROUND = 5
 """How many lines `list` shows before and behind the one of the frame."""

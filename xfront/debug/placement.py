@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..arrays import binding
-from ..arrays.arguments import only
-from ..arrays.keys import KeyArray
-from ..tracebacks import front_door
+from .. import binding
+from ..binding.tracebacks import front_door
 from ..tracing.tracer import Tracer
+from ..values.arguments import only
+from ..values.keys import KeyArray
 
 
 @front_door

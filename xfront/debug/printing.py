@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.arguments import only
-from ..arrays.methods import text_of
-from ..callbacks import debug_callback
-from ..tracebacks import front_door
-from ..tree_util import tree_map
+from ..base.trees import tree_map
+from ..binding.tracebacks import front_door
+from ..lax.callbacks import debug_callback
+from ..methods.of_arrays import text_of
+from ..values.arguments import only
 
 
 class _Formatter(string.Formatter):

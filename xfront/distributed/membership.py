@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from lowering import clients
 from lowering.processes import join
 
-from ..arrays import binding
-from ..arrays.arguments import only
-from ..config import config
-from ..sharding.moving import move
-from ..tracebacks import front_door
+from .. import binding
+from ..base.config import config
+from ..binding.tracebacks import front_door
+from ..eager.moving import move
+from ..values.arguments import only
 from . import watch
 from .clusters import detect
 

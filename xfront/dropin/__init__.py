@@ -6,6 +6,6 @@
 
 `finder.py` resolves `jax` and its modules to the modules here. `private.py` says which objects here
 stand for the names under `jax._src` that libraries import; the small files define some of those
-objects. `xfront/absent.py` has the messages about missing names. `import xfront` loads none of
+objects. `xfront/base/absent.py` has the messages about missing names. `import xfront` loads none of
 this.
 """

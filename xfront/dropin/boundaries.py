@@ -6,8 +6,8 @@ from types import FrameType
 
 from xfront_ir.locations import forget_library, is_library, library_paths, register_library
 
-from ..tracebacks import UnfilteredStackTrace
-from ..tracebacks import front_door as api_boundary
+from ..binding.tracebacks import UnfilteredStackTrace
+from ..binding.tracebacks import front_door as api_boundary
 
 
 def include_frame(frame: FrameType) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonicalize_dtype
-from ..tree_util import tree_leaves, tree_structure
+from ..base.dtypes import canonicalize_dtype
+from ..base.trees import tree_leaves, tree_structure
 
 _TOLERANCE = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-15,
               "complex64": 1e-6, "complex128": 1e-15}

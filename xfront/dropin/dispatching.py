@@ -1,6 +1,6 @@
 """Waiting for the effects of programs that were started."""
 
-from ..devices import effects_barrier
+from ..eager.devices import effects_barrier
 
 
 def wait_for_tokens() -> None:

@@ -6,7 +6,7 @@ from abc import ABC
 
 import numpy as np
 
-from ..dtypes import KeyDType
+from ..base.dtypes import KeyDType
 
 DType = np.dtype
 

@@ -19,15 +19,17 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
-import xfront
 from lowering.compat import JAXLIB_VERSION
 
-from ..absent import AbsentModule, is_public_module, sentence
-from ..arrays import beside
-from ..config import follow_environment
-from ..on_demand import loaded_names, whole
+from ..base.absent import AbsentModule, is_public_module, sentence
+from ..base.config import follow_environment
+from ..base.on_demand import loaded_names, whole
+from ..binding import beside
 from ..tracing.tracer import Tracer
 from . import private, stand_ins
+
+xfront = sys.modules[__name__.partition(".")[0]]
+"""The package that this file is part of, which is there before any of its files."""
 
 API_LEVEL = JAXLIB_VERSION
 """`jax.__version__`: the version of JAX that belongs to the jaxlib which runs. Names and parameters

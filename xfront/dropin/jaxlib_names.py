@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..arrays.binding import ArrayImpl, Device, DeviceList, PjitFunction, extension_version
-from ..arrays.binding import JaxRuntimeError as XlaRuntimeError
+from ..binding import ArrayImpl, Device, DeviceList, PjitFunction, extension_version
+from ..binding import JaxRuntimeError as XlaRuntimeError
 
 
 def __getattr__(name: str) -> Any:

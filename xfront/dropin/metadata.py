@@ -6,8 +6,6 @@ import os
 from importlib.metadata import Distribution
 from pathlib import Path
 
-import xfront
-
 
 class Jax(Distribution):
     """A distribution that has metadata and no files."""
@@ -23,7 +21,7 @@ class Jax(Distribution):
 
     def locate_file(self, path: str | os.PathLike[str]) -> Path:
         """Where a file would be."""
-        return Path(xfront.__file__).parent.parent / path
+        return Path(__file__).resolve().parents[2] / path
 
 
 __all__ = ["Jax"]

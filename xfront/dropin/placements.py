@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays import binding
+from .. import binding
 from ..sharding import NamedSharding, PartitionSpec, get_abstract_mesh
 
 

@@ -1,5 +1,5 @@
 """Primitives that JAX declares and never records; they only serve as keys of tables of rules."""
 
-from ..primitives import Primitive
+from ..eager.primitives import Primitive
 
 stop_gradient_p = Primitive("stop_gradient")

@@ -11,9 +11,9 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-from ..absent import AbsentModule
-from ..arrays import beside
-from ..on_demand import AbsentAttribute, loaded_names
+from ..base.absent import AbsentModule
+from ..base.on_demand import AbsentAttribute, loaded_names
+from ..binding import beside
 
 OF_JAX_ALONE = ("_src", "lib", "version")
 """Modules of `jax` for which xfront has no module of that name."""
@@ -22,7 +22,7 @@ _CORE = "core extend.core interpreters.partial_eval"
 _LAX = "lax extend.core.primitives"
 _MEANING = {
     "lib": "dropin.versions",
-    "lib.xla_bridge": "dropin.versions extend.backend devices",
+    "lib.xla_bridge": "dropin.versions extend.backend eager.devices",
     "lib.xla_client": "dropin.jaxlib_names",
     "lib.xla_extension": "dropin.jaxlib_names",
     "version": "dropin.versions",
@@ -34,10 +34,10 @@ _MEANING = {
     "_src.api_util": "api_util dropin.arguments",
     "_src.array": "dropin.jaxlib_names .",
     "_src.basearray": ".",
-    "_src.callback": "callbacks experimental extend.core.primitives",
+    "_src.callback": "lax.callbacks experimental extend.core.primitives",
     "_src.checkify": "experimental.checkify",
     "_src.compiler": "dropin.compiling",
-    "_src.config": "config",
+    "_src.config": "base.config",
     "_src.core": _CORE,
     "_src.custom_batching": "custom_batching",
     "_src.custom_derivatives": "custom_derivatives",
@@ -102,7 +102,7 @@ _MEANING = {
     "_src.tree_util": "tree_util dropin.tree_registry",
     "_src.typing": "typing .",
     "_src.util": "dropin.sequences",
-    "_src.xla_bridge": "dropin.backends dropin.versions extend.backend devices",
+    "_src.xla_bridge": "dropin.backends dropin.versions extend.backend eager.devices",
 }
 """Modules of xfront (`.` is xfront itself) in which the names of a private module are looked up."""
 

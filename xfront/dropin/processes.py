@@ -6,8 +6,8 @@ from typing import Any
 
 from lowering import clients
 
-from ..devices import process_count, process_index
 from ..distributed.membership import coordinator_address
+from ..eager.devices import process_count, process_index
 
 
 class GlobalState:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import Array, lax
-from ..dtypes import issubdtype, result_type
+from ..base.dtypes import issubdtype, result_type
 from ..transforms.autodiff import reweak
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, NoReturn
 
-from ..absent import public_modules, sentence
-from ..arrays import beside
-from ..on_demand import AbsentAttribute
+from ..base.absent import public_modules, sentence
+from ..base.on_demand import AbsentAttribute
+from ..binding import beside
 
 MODULES = (
     "jax.experimental.colocated_python",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ..tree_errors import differences
-from ..tree_util import (
+from ..base.tree_errors import differences
+from ..base.trees import (
     PyTreeDef,
     default_registry,
     flatten_one_level,

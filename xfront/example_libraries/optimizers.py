@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import numpy as jnp
-from ..on_demand import shown as _shown
-from ..tree_util import (
+from ..base.on_demand import shown as _shown
+from ..base.trees import (
     register_pytree_node,
     tree_flatten,
     tree_leaves,

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import lax, random
 from .. import numpy as jnp
+from ..base.on_demand import shown as _shown
 from ..nn import (
     elu,
     gelu,
@@ -29,7 +30,6 @@ from ..nn import (
     standardize,
 )
 from ..nn.initializers import glorot_normal, normal, ones, zeros
-from ..on_demand import shown as _shown
 
 Layer = tuple[Callable[..., Any], Callable[..., Any]]
 glorot, randn, logsoftmax = glorot_normal, normal, log_softmax

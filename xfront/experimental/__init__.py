@@ -2,8 +2,8 @@
 
 from typing import Any as _Any
 
-from ..callbacks import io_callback
-from ..on_demand import shown as _shown
+from ..base.on_demand import shown as _shown
+from ..lax.callbacks import io_callback
 
 
 def cur_qdd(x: _Any) -> _Any:

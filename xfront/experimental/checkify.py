@@ -24,19 +24,19 @@ from xfront_ir.core import Op, bodies_of
 from xfront_ir.passes.checks import Failure, has_rule, index_inside, no_nan, no_zero, with_checks
 from xfront_ir.traits import MOVES, REARRANGES
 
+from .. import binding
 from .. import numpy as jnp
-from ..arrays import binding
-from ..callbacks import known_now
-from ..dtypes import is_extended
-from ..on_demand import shown as _shown
+from ..base.dtypes import is_extended
+from ..base.on_demand import shown as _shown
+from ..base.trees import register_pytree_node, tree_flatten, tree_unflatten
+from ..binding.tracebacks import front_door, front_door_of
+from ..lax.callbacks import known_now
 from ..random import key_data
-from ..tracebacks import front_door, front_door_of
-from ..tracing.host import slot_of, slots_in
-from ..tracing.programs import bind
+from ..running.host import slot_of, slots_in
+from ..running.programs import bind
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from ..transforms.flat import as_operand, kind_of, name_of, trace_call
-from ..tree_util import register_pytree_node, tree_flatten, tree_unflatten
 
 
 class JaxRuntimeError(ValueError):

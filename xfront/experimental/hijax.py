@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arrays.high import (
+from ..base.on_demand import shown as _shown
+from ..base.trees import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from ..core import AbstractValue, ShapedArray
+from ..eager.primitives import Primitive
+from ..interpreters.ad import UndefinedPrimal, Zero
+from ..jaxpr.accumulators import GradAccum, NullAccum, RefAccum, ValAccum
+from ..jaxpr.high import record
+from ..ref.references import AbstractRef
+from ..tracing.trace import state
+from ..transforms.autodiff import linear_transpose
+from ..transforms.high import apply, lo_types, lowered, raised, register_hitype
+from ..transforms.inspection import typeof
+from ..transforms.vmap import vmap as _vmap
+from ..values.high import (
     HiPspec,
     HiType,
     MappingSpec,
@@ -17,19 +30,6 @@ from ..arrays.high import (
     aval_method,
     aval_property,
 )
-from ..core import AbstractValue, ShapedArray
-from ..interpreters.ad import UndefinedPrimal, Zero
-from ..jaxpr.accumulators import GradAccum, NullAccum, RefAccum, ValAccum
-from ..jaxpr.high import record
-from ..on_demand import shown as _shown
-from ..primitives import Primitive
-from ..ref import AbstractRef
-from ..stages import typeof
-from ..tracing.trace import state
-from ..transforms.autodiff import linear_transpose
-from ..transforms.high import apply, lo_types, lowered, raised, register_hitype
-from ..transforms.vmap import vmap as _vmap
-from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 
 class HiPrim:
@@ -225,7 +225,7 @@ def _transposed(prim: HiPrim, moved: Callable[..., Any], outgrad: Any) -> tuple[
         return [instantiate_zeros(x) for kind, d in zip(outs, made, strict=True)
                 for x in lowered(kind, instantiate_zeros(d))]
 
-    from ..structs import shape_struct
+    from ..transforms.structs import shape_struct
 
     shapes = [shape_struct(t.ir, False) for ts, zero in zip(parts, still, strict=True)
               if not zero for t in ts]

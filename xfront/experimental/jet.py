@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
-from ..arrays.operands import is_array_like
-from ..on_demand import shown as _shown
-from ..tracebacks import front_door
+from ..base.on_demand import shown as _shown
+from ..base.trees import tree_flatten, tree_unflatten
+from ..binding.tracebacks import front_door
+from ..eager.operands import is_array_like
 from ..transforms.autodiff import jvp
 from ..transforms.jit import jit
-from ..tree_util import tree_flatten, tree_unflatten
 
 
 @front_door

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays.binding import default_sharding
-from ..arrays.formats import Format, Layout, check_layout
-from ..on_demand import shown as _shown
-from ..sharding.constraint import checked
-from ..tracebacks import front_door
+from ..base.on_demand import shown as _shown
+from ..base.trees import broadcast_prefix, tree_flatten, tree_unflatten
+from ..binding import default_sharding
+from ..binding.tracebacks import front_door
+from ..eager.constraint import checked
 from ..tracing.tracer import Tracer
-from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
+from ..values.formats import Format, Layout, check_layout
 
 
 @front_door

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.arguments import only
-from ..devices import devices as all_devices
-from ..on_demand import shown as _shown
-from ..tracebacks import front_door
+from ..base.on_demand import shown as _shown
+from ..binding.tracebacks import front_door
+from ..eager.devices import devices as all_devices
+from ..values.arguments import only
 
 
 @front_door

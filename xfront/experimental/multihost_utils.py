@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 from lowering import clients
 
-from ..arrays import binding
-from ..arrays.keys import KeyArray
-from ..devices import devices, process_count, process_index
-from ..on_demand import shown as _shown
+from .. import binding
+from ..base.on_demand import shown as _shown
+from ..base.trees import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
+from ..binding.partition_spec import P
+from ..binding.tracebacks import front_door
+from ..eager.devices import devices, process_count, process_index
 from ..sharding.assembly import (
     make_array_from_process_local_data,
     make_array_from_single_device_arrays,
 )
 from ..sharding.mesh import Mesh
 from ..sharding.named import NamedSharding
-from ..sharding.partition_spec import P
-from ..tracebacks import front_door
 from ..tracing.tracer import Tracer
-from ..tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
+from ..values.keys import KeyArray
 
 
 @front_door

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
-from ..arrays.operands import array_like, is_array_like
-from ..flatten_util import ravel_pytree
+from ..base.on_demand import shown as _shown
+from ..base.trees import tree_leaves, tree_map, tree_structure
+from ..binding.tracebacks import front_door
+from ..eager.operands import array_like, is_array_like
 from ..lax.control_flow import scan, while_loop
 from ..lax.shape import stop_gradient
-from ..on_demand import shown as _shown
-from ..tracebacks import front_door
 from ..tracing.tracer import Tracer
+from ..transforms.raveling import ravel_pytree
 from ..transforms.vmap import vmap
-from ..tree_util import tree_leaves, tree_map, tree_structure
 
 # Dormand and Prince 1980, table 2 (RK5(4)7M); the middle of a step: Shampine 1986.
 _TIMES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)

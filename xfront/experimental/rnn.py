@@ -15,11 +15,12 @@ from typing import Any
 
 from .. import lax, random
 from .. import numpy as jnp
-from ..arrays.annotations import Array, PrecisionLike
-from ..arrays.arguments import only
+from ..base.on_demand import shown as _shown
+from ..binding.annotations import Array
+from ..binding.tracebacks import front_door
+from ..lax.precision import PrecisionLike
 from ..nn import sigmoid
-from ..on_demand import shown as _shown
-from ..tracebacks import front_door
+from ..values.arguments import only
 
 ByLayer = dict[int, Array]
 

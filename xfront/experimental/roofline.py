@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 from xfront_ir.cost import cost, size_in_bytes
 from xfront_ir.passes.inline import inline_calls
 
-from ..arrays.arguments import only
-from ..on_demand import shown as _shown
-from ..stages import shapes_of, trace_for
+from ..base.on_demand import shown as _shown
 from ..transforms.autodiff import vjp as _vjp
 from ..transforms.flat import name_of
+from ..transforms.inspection import shapes_of, trace_for
+from ..values.arguments import only
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -19,19 +19,19 @@ from xfront_ir.errors import IRError
 from xfront_ir.parser import parse_mesh, parse_sharding, parse_type
 from xfront_ir.sharding import MeshAxes
 
-from ..arrays import binding
-from ..arrays.dispatch import Program
-from ..arrays.placement import Placement, placement_of
-from ..containers import Container
-from ..on_demand import shown as _shown
+from .. import binding
+from ..base.containers import Container
+from ..base.on_demand import shown as _shown
+from ..base.trees import PyTreeDef
+from ..eager.dispatch import Program
+from ..running.compiled import Compiled as CompiledBody
+from ..running.compiled import SpreadProgram
+from ..running.placement import Placement, placement_of
 from ..sharding.mesh import AxisType, Mesh
 from ..sharding.named import NamedSharding, abstract_sharding, ir_sharding
 from ..sharding.spread import spread_over
-from ..signature import Kind, Signature
-from ..stages import Compiled
-from ..tracing.compiled import Compiled as CompiledBody
-from ..tracing.compiled import SpreadProgram
-from ..tree_util import PyTreeDef
+from ..transforms.signature import Kind, Signature
+from ..transforms.stages import Compiled
 
 BYTES = Container("a serialized executable", b"xfront-exe\n", 1, 1)
 

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..on_demand import shown as _shown
+from ..base.on_demand import shown as _shown
+from ..binding.tracebacks import front_door
 from ..sharding.mesh import AbstractMesh, Mesh
-from ..tracebacks import front_door
 from ..transforms.shard_map import shard_map as _shard_map
 
 

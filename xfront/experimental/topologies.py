@@ -18,10 +18,10 @@ import numpy as np
 from lowering import clients
 from lowering.topologies import described
 
-from ..arrays.arguments import only
-from ..arrays.binding import Device
-from ..on_demand import shown as _shown
+from ..base.on_demand import shown as _shown
+from ..binding import Device
 from ..sharding.mesh import Mesh
+from ..values.arguments import only
 
 
 class TopologyDescription:

@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 
 from xfront_ir import ops
 
+from ..base.on_demand import shown as _shown
+from ..binding.tracebacks import front_door_of
 from ..lax.composites import quoted
 from ..lax.control_flow import captures_in_front, record
-from ..on_demand import shown as _shown
-from ..tracebacks import front_door_of
 from ..transforms.flat import Arguments, name_of
 from ..tree_util import tree_unflatten
 
@@ -69,7 +69,7 @@ def xla_metadata_call2(f: Callable[..., Any] | None = None, /,
         flat = given.trace(lambda args, kwargs: f(*args, **kwargs), name=name,
                            kind="xla_metadata_call", staging=True)
         if not attributes:
-            from ..tracing.programs import bind  # an ordinary call
+            from ..running.programs import bind
 
             return tree_unflatten(flat.out_tree, bind(
                 flat.function, given.operands(flat), name=name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..on_demand import shown as _shown
+from ..base.on_demand import shown as _shown
 from .checks import DisabledSafetyCheck
 from .dimensions import SymbolicScope, is_symbolic_dim, symbolic_dim_bounds
 from .exported import (

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..errors import InconclusiveDimensionOperation
+from ..base.errors import InconclusiveDimensionOperation
 from .parsing import parsed_constraint
 from .polynomials import (
     Call,

@@ -21,19 +21,19 @@ from xfront_ir.fingerprint import identity
 from xfront_ir.literal import Literal
 from xfront_ir.types import TensorType, tensor
 
-from ..arrays import binding
-from ..arrays.keys import key_dtype
-from ..config import trace_key
-from ..containers import Container
-from ..dtypes import float0
+from .. import binding
+from ..base.config import trace_key
+from ..base.containers import Container
+from ..base.dtypes import float0
+from ..base.trees import PyTreeDef, keystr, tree_flatten_with_path, tree_unflatten
+from ..binding.tracebacks import front_door
 from ..sharding.mesh import AbstractMesh, Mesh
-from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..transforms.custom_vjp import custom_vjp
 from ..transforms.flat import as_operand, kind_of
 from ..transforms.float0 import is_float0
 from ..transforms.jit import jit
-from ..tree_util import PyTreeDef, keystr, tree_flatten_with_path, tree_unflatten
+from ..values.keys import key_dtype
 from .checks import DisabledSafetyCheck
 from .trees import read as read_tree
 from .trees import written as written_tree

@@ -14,26 +14,26 @@ from lowering import artifacts, clients
 from lowering.clients import platform_of
 from xfront_ir import ops
 from xfront_ir.analysis import belongs_to_process, has_effects, meshes
-from xfront_ir.builder import Builder
 from xfront_ir.core import Function
 from xfront_ir.fingerprint import fingerprint
 from xfront_ir.literal import Literal
 from xfront_ir.passes.pipeline import simplify
+from xfront_ir.placed_builder import PlacedBuilder
 
-from ..arrays import binding
-from ..arrays.arguments import only
-from ..arrays.keys import KeyArray
-from ..dtypes import float0
-from ..stages import Traced, Wrapped, promised
-from ..tracebacks import front_door
-from ..tracing.collector import uncollected
-from ..tracing.compiled import prune
-from ..tracing.host import slots_in
-from ..tracing.programs import bind
+from .. import binding
+from ..base.collector import uncollected
+from ..base.dtypes import float0
+from ..base.trees import tree_leaves, tree_structure
+from ..binding.tracebacks import front_door
+from ..running.compiled import prune
+from ..running.host import slots_in
+from ..running.programs import bind
 from ..tracing.tracer import Tracer
 from ..transforms.autodiff import vjp
 from ..transforms.flat import trace_call
-from ..tree_util import tree_leaves, tree_structure
+from ..transforms.stages import Traced, Wrapped, promised
+from ..values.arguments import only
+from ..values.keys import KeyArray
 from .checks import DisabledSafetyCheck
 from .dimensions import symbolic_in
 from .exported import Exported, aval_of, of_one_device, type_of
@@ -147,7 +147,7 @@ def _closed(function: Function, captures: Sequence[Any], name: str) -> Function:
         raise TypeError(f"export: {name} closes over a value that is traced here, which has no "
                         "number yet; make it an argument of the function")
     n = len(function.params) - len(captures)
-    b = Builder(function.name)
+    b = PlacedBuilder(function.name)
     params = [b.param(v.type) for v in function.params[:n]]
     held = []
     for x, v in zip(captures, function.params[n:], strict=True):

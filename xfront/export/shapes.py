@@ -6,9 +6,9 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from ..structs import ShapeDtypeStruct
+from ..base.trees import broadcast_prefix, tree_flatten, tree_unflatten
 from ..transforms.flat import kind_of
-from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
+from ..transforms.structs import ShapeDtypeStruct
 from .dimensions import SymbolicScope, dimension, is_symbolic_dim
 from .parsing import parsed_shape
 

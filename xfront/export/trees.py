@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from ..tree_util import PyTreeDef, default_registry, is_tree_node, tree_structure, tree_unflatten
+from ..base.trees import PyTreeDef, default_registry, is_tree_node, tree_structure, tree_unflatten
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from lowering import clients, compat
 
-from ..config import config
-from ..devices import clear_caches, local_devices
-from ..on_demand import shown as _shown
+from ..base.config import config
+from ..base.on_demand import shown as _shown
+from ..eager.devices import clear_caches, local_devices
 
 
 def backends() -> dict[str, Any]:

@@ -22,7 +22,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from ..on_demand import shown as _shown
+from ..base.on_demand import shown as _shown
 
 
 class StoreException(Exception):

@@ -7,14 +7,14 @@ from typing import Any
 
 from xfront_ir import dtypes, ops
 
-from ..arrays.dispatch import eager
-from ..arrays.operands import convert, index_of, operand
+from ..base.on_demand import shown as _shown
+from ..binding.tracebacks import front_door
+from ..eager.dispatch import eager
+from ..eager.operands import convert, index_of, operand
+from ..eager.primitives import named
 from ..numpy import asarray, concatenate, reshape
-from ..on_demand import shown as _shown
-from ..primitives import named
 from ..random.generators import Generator, built_in, define
 from ..random.keys import seeded, seeded_with
-from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..transforms.vmap import vmap
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from xfront_ir.locations import register_library
 
-from ..on_demand import shown as _shown
+from ..base.on_demand import shown as _shown
 from ..tracing.trace import state
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..on_demand import on_demand as _on_demand
+from ..base.on_demand import on_demand as _on_demand
 
 if TYPE_CHECKING:
     from . import ad, batching, mlir, partial_eval, pxla, xla

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..base.on_demand import shown as _shown
+from ..eager.primitives import Primitive
 from ..jaxpr.classes import JVPTracer, absent
 from ..jaxpr.own import JVPS, TRANSPOSES, UndefinedPrimal, Zero
 from ..lax import add_jaxvals_p
-from ..on_demand import shown as _shown
-from ..primitives import Primitive
 
 primitive_jvps, primitive_transposes = JVPS, TRANSPOSES
 
@@ -32,8 +32,8 @@ def _jvp_of_op(primitive: Primitive) -> Any:
 
 
 def _transpose_of_op(primitive: Primitive) -> Any:
-    from ..structs import ShapeDtypeStruct
     from ..transforms.autodiff import linear_transpose
+    from ..transforms.structs import ShapeDtypeStruct
 
     def rule(ct: Any, *args: Any, **params: Any) -> list[Any]:
         places = [i for i, x in enumerate(args) if is_undefined_primal(x)]

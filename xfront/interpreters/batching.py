@@ -12,10 +12,10 @@ from typing import Any
 
 from .. import lax
 from .. import numpy as jnp
+from ..base.on_demand import shown as _shown
+from ..eager.primitives import Primitive
 from ..jaxpr.classes import BatchTracer, absent
 from ..jaxpr.own import AXIS_BATCHERS, BATCHERS, FANCY_BATCHERS, AxisData
-from ..on_demand import shown as _shown
-from ..primitives import Primitive
 from ..transforms.vmappable import RULES, Rules, is_vmappable
 
 primitive_batchers, axis_primitive_batchers = BATCHERS, AXIS_BATCHERS

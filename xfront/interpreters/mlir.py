@@ -19,10 +19,10 @@ from xfront_ir.core import Op
 from xfront_ir.dtypes import from_numpy
 from xfront_ir.types import TensorType
 
+from ..base.on_demand import shown as _shown
+from ..eager.primitives import Primitive, aval_of
 from ..jaxpr.classes import absent
 from ..jaxpr.own import LOWERINGS, LoweredFun, definition_of
-from ..on_demand import shown as _shown
-from ..primitives import Primitive, aval_of
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Any:
@@ -178,7 +178,7 @@ def aval_to_ir_types(ctx: Any, aval: Any = None) -> tuple[Any, ...]:
 
 def ir_constant(val: Any) -> Any:
     """The MLIR value of an array or number, in a lowering."""
-    from ..arrays import binding
+    from .. import binding
 
     array = binding.host_array(val)
     return mlir_own.constant(array, from_numpy(array.dtype))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..base.on_demand import shown as _shown
 from ..jaxpr.atoms import Literal
 from ..jaxpr.classes import DynamicJaxprTracer, absent
 from ..jaxpr.evaluating import eval_jaxpr
 from ..jaxpr.views import ClosedJaxpr, Jaxpr, JaxprEqn
-from ..on_demand import shown as _shown
-from ..structs import struct_kind
 from ..tracing.trace import trace_function
 from ..transforms.flat import name_of
+from ..transforms.structs import struct_kind
 
 
 class PartialVal(tuple):
@@ -44,7 +44,7 @@ class PartialVal(tuple):
 
     def get_aval(self) -> Any:
         """The type."""
-        from ..stages import typeof
+        from ..transforms.inspection import typeof
 
         return typeof(self[1]) if self.is_known() else self[0]
 

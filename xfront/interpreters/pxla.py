@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..base.on_demand import shown as _shown
 from ..jaxpr.classes import absent
-from ..on_demand import shown as _shown
 
 __getattr__ = absent(__name__, {
     "xla_pmap_p": "pmap is recorded as jit of a shard_map",

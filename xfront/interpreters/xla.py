@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..base.on_demand import shown as _shown
+from ..eager.primitives import Primitive
 from ..jaxpr.classes import absent
 from ..jaxpr.own import apply_primitive as _apply
-from ..on_demand import shown as _shown
-from ..primitives import Primitive
-from ..stages import typeof
+from ..transforms.inspection import typeof
 
 canonicalize_dtype_handlers: dict[type, Any] = {
     kind: np.asarray for kind in (np.ndarray, bool, int, float, complex)}

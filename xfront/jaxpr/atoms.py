@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays.abstract import AbstractArray
+from ..binding.abstract import AbstractArray
 
 no_effects: frozenset[Any] = frozenset()
 

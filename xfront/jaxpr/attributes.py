@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from xfront_ir.core import Function
+from xfront_ir.definition import AttrKind, OpDef
 from xfront_ir.dtypes import DType, from_numpy
 from xfront_ir.literal import Literal as IRLiteral
-from xfront_ir.opdef import AttrKind, OpDef
 
-from ..arrays import binding
+from .. import binding
+from ..eager.primitives import PARAMETERS, Primitive
 from ..lax.precision import precision_attr
-from ..primitives import PARAMETERS, Primitive
 from ..tracing.trace import state
 from .views import ClosedJaxpr, Jaxpr
 

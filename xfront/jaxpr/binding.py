@@ -9,10 +9,10 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.ops.families import batch_elementwise
 
-from ..arrays import binding
+from .. import binding
+from ..eager.primitives import Primitive
 from ..lax.control_flow import record
-from ..primitives import Primitive
-from ..tracing import programs
+from ..running import programs
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..transforms.flat import as_operand, kind_of
@@ -52,7 +52,7 @@ ON_REFS = (ops.addupdate, ops.freeze, ops.get, ops.new_ref, ops.swap)
 
 
 def _bind_on_refs(name: str, args: Sequence[Any]) -> Any:
-    from .. import ref
+    from ..ref import references as ref
 
     if name in ("new_ref", "freeze"):
         return getattr(ref, name)(args[0])

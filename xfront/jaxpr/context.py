@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from xfront_ir.dtypes import from_numpy
 
-from ..arrays.abstract import AbstractArray
-from ..arrays.high import HiType
-from ..arrays.operands import is_array_like
-from ..config import staging
-from ..dtypes import float0
-from ..stages import typeof
-from ..tracing.compiled import to_array
-from ..tracing.concrete import may_be_known, number
+from ..base.config import staging
+from ..base.dtypes import float0
+from ..binding.abstract import AbstractArray
+from ..eager.operands import is_array_like
+from ..running.compiled import to_array
+from ..running.concrete import may_be_known, number
 from ..tracing.trace import Trace, concretely, state
 from ..tracing.tracer import Tracer
+from ..transforms.inspection import typeof
+from ..values.high import HiType
 from .atoms import OpEffect
 
 Effect = OpEffect

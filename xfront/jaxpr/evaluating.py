@@ -7,10 +7,10 @@ from typing import Any
 
 from xfront_ir.core import Function
 
-from ..structs import struct_kind
 from ..tracing.trace import trace_function
 from ..tracing.tracer import Tracer
 from ..transforms.closing import with_constants
+from ..transforms.structs import struct_kind
 from .atoms import Literal
 from .views import ClosedJaxpr, Jaxpr, each_jaxpr
 

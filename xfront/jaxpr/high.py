@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..arrays.dispatch import deepest
-from ..arrays.high import HiTracer, is_high
-from ..primitives import Primitive
-from ..structs import ShapeDtypeStruct
+from ..base.trees import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from ..eager.dispatch import deepest
+from ..eager.primitives import Primitive
 from ..tracing.trace import state
 from ..transforms.autodiff import linear_transpose
 from ..transforms.flat import as_operand
 from ..transforms.high import Layout, axes_of, layout, lo_types, lowered, node_of, raised, zeros
+from ..transforms.structs import ShapeDtypeStruct
 from ..transforms.vmap import vmap
-from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from ..values.high import HiTracer, is_high
 from .accumulators import NullAccum, ValAccum
 from .own import FANCY_BATCHERS, JVPS, TRANSPOSES, UndefinedPrimal, Zero
 

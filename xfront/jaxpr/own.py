@@ -17,21 +17,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from xfront_ir.analysis import functions
 from xfront_ir.core import Function, Op
+from xfront_ir.definition import LINEAR, OpDef
 from xfront_ir.fingerprint import fingerprint, identity
-from xfront_ir.opdef import LINEAR, PYTHON, OpDef, define
+from xfront_ir.opdef import PYTHON, define
 from xfront_ir.types import TensorType
 
-from ..arrays import binding
-from ..arrays.dispatch import deepest
-from ..dtypes import float0
-from ..errors import TracerArrayConversionError
-from ..primitives import Primitive, aval_of, belongs, primitive_of
-from ..structs import struct_kind
-from ..tracing import programs
+from .. import binding
+from ..base.dtypes import float0
+from ..base.errors import TracerArrayConversionError
+from ..eager.dispatch import deepest
+from ..eager.primitives import Primitive, aval_of, belongs, primitive_of
+from ..running import programs
 from ..tracing.trace import emit, state, trace_function
 from ..tracing.tracer import Tracer
 from ..transforms.closing import with_constants
 from ..transforms.flat import as_operand, kind_of
+from ..transforms.structs import struct_kind
 from ..transforms.symbolic import SymbolicZero
 from .views import ClosedJaxpr, viewed_parameters
 
@@ -356,8 +357,8 @@ class Call:
                     for fn in functions(function) for op in fn.ops])
 
     def _on_host(self, impl: Callable[..., Any], types: Types, tracers: list[Tracer]) -> list[Any]:
-        from ..callbacks import pure_callback
-        from ..structs import shape_struct
+        from ..lax.callbacks import pure_callback
+        from ..transforms.structs import shape_struct
 
         structs = [shape_struct(t, False) for t in self.types(types)]
 

@@ -11,16 +11,43 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count, product
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .atoms import DropVar, Literal, Var
 
-if TYPE_CHECKING:
-    from .views import Jaxpr, JaxprEqn
-
 WIDTH = 80
+
+
+class Eqn(Protocol):
+    """What is read of an eqn: see `views.JaxprEqn`."""
+
+    @property
+    def primitive(self) -> Any: ...
+    @property
+    def invars(self) -> Any: ...
+    @property
+    def outvars(self) -> Any: ...
+    @property
+    def params(self) -> Any: ...
+    @property
+    def source_info(self) -> Any: ...
+
+
+class Program(Protocol):
+    """What is read of a program: see `views.Jaxpr`."""
+
+    @property
+    def constvars(self) -> Any: ...
+    @property
+    def invars(self) -> Any: ...
+    @property
+    def outvars(self) -> Any: ...
+    @property
+    def eqns(self) -> Any: ...
+    @property
+    def effects(self) -> Any: ...
 
 
 class Shown(NamedTuple):
@@ -73,17 +100,17 @@ def _literal(atom: Literal) -> str:
     return f"{value}:{short}" if np.ndim(value) == 0 else f"[...]:{short}"
 
 
-def print_jaxpr(jaxpr: Jaxpr, shown: Shown = PLAIN) -> str:
+def print_jaxpr(jaxpr: Program, shown: Shown = PLAIN) -> str:
     """The text of a program."""
     return _jaxpr(jaxpr, _Names(shown), "")
 
 
-def print_eqn(eqn: JaxprEqn) -> str:
+def print_eqn(eqn: Eqn) -> str:
     """The text of one eqn; its Vars are named from `a` on."""
     return "\n".join(_eqn(eqn, _Names(), ""))
 
 
-def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: str) -> str:
+def _jaxpr(jaxpr: Program, names: _Names, indent: str) -> str:
     consts = " ".join(map(names.typed, jaxpr.constvars))
     params = " ".join(map(names.typed, jaxpr.invars))
     head = f"{{ lambda {consts}; {params}. let"
@@ -97,16 +124,16 @@ def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: str) -> str:
     return "\n".join([head, *lines, f"{indent}  {end}"])
 
 
-def _effects(jaxpr: Jaxpr) -> str:
+def _effects(jaxpr: Program) -> str:
     return f" : {{ {', '.join(sorted(map(str, jaxpr.effects)))} }}"
 
 
-def _eqn(eqn: JaxprEqn, names: _Names, indent: str) -> list[str]:
+def _eqn(eqn: Eqn, names: _Names, indent: str) -> list[str]:
     first, *rest = _text_of(eqn, names, indent)
     return [first + _notes(eqn, names.shown), *rest]
 
 
-def _notes(eqn: JaxprEqn, shown: Shown) -> str:
+def _notes(eqn: Eqn, shown: Shown) -> str:
     """The user's line and the scopes of an eqn, as a comment."""
     found = []
     if shown.lines and (place := eqn.source_info.location) is not None:
@@ -116,7 +143,7 @@ def _notes(eqn: JaxprEqn, shown: Shown) -> str:
     return "".join([f"  # {note}" for note in found])
 
 
-def _text_of(eqn: JaxprEqn, names: _Names, indent: str) -> list[str]:
+def _text_of(eqn: Eqn, names: _Names, indent: str) -> list[str]:
     read = " ".join(map(names.of, eqn.invars))
     made = " ".join(map(names.typed, eqn.outvars))       # named before the Vars inside the eqn
     params = _params(eqn, names, indent + "  ")
@@ -139,7 +166,7 @@ def _is_plain(value: Any) -> bool:
     return all(map(_is_plain, value)) if type(value) is tuple else value in _PLAIN
 
 
-def _params(eqn: JaxprEqn, names: _Names, indent: str) -> list[str]:
+def _params(eqn: Eqn, names: _Names, indent: str) -> list[str]:
     params = eqn.params
     if names.shown.all_params:
         pass

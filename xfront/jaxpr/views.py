@@ -20,13 +20,14 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.analysis import op_has_effects
 from xfront_ir.core import Function, Op, Value
+from xfront_ir.definition import lookup
 from xfront_ir.literal import literal
-from xfront_ir.opdef import Pending, lookup
+from xfront_ir.opdef import Pending
 from xfront_ir.ops.families import batch_elementwise
 from xfront_ir.passes.inline import inline_pending
 
-from ..arrays.arguments import only
-from ..primitives import Primitive, aval_of, parameters, primitive_of
+from ..eager.primitives import Primitive, aval_of, parameters, primitive_of
+from ..values.arguments import only
 from .atoms import (
     CONTEXT,
     DebugInfo,

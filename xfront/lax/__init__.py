@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from ..arrays.annotations import PrecisionLike
-from ..on_demand import on_demand as _on_demand
+from ..base.on_demand import on_demand as _on_demand
 
 _FAMILIES = {
-    "at_indices": "index_take scatter_apply",
+    ".composed.at_indices": "index_take scatter_apply",
     "associative": "associative_scan",
     "collectives":
         "all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute "
@@ -30,7 +29,7 @@ _FAMILIES = {
         "reciprocal rem round rsqrt select select_n shift_left shift_right_arithmetic "
         "shift_right_logical sign sin sinh sqrt square sub tan tanh",
     "fourier": "FftType fft",
-    "exchange": "precv psend ragged_all_to_all",
+    ".composed.exchange": "precv psend ragged_all_to_all",
     "gathering":
         "GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers gather scatter "
         "scatter_add scatter_max scatter_min scatter_mul scatter_sub",
@@ -42,7 +41,7 @@ _FAMILIES = {
         "dynamic_update_slice dynamic_update_slice_in_dim",
     "constraints": "with_sharding_constraint",
     "precision": "DotAlgorithm DotAlgorithmPreset Precision PrecisionLike",
-    "ragged": "RaggedDotDimensionNumbers ragged_dot ragged_dot_general scaled_dot",
+    ".composed.ragged": "RaggedDotDimensionNumbers ragged_dot ragged_dot_general scaled_dot",
     "reductions":
         "approx_max_k approx_min_k argmax argmin cumlogsumexp cummax cummin cumprod cumsum reduce "
         "reduce_and reduce_max reduce_min reduce_or reduce_precision reduce_prod reduce_sum "
@@ -59,16 +58,17 @@ _FAMILIES = {
 }
 
 if TYPE_CHECKING:
+    from ..composed.at_indices import *
+    from ..composed.exchange import *
+    from ..composed.ragged import *
     from . import linalg
     from .associative import *
-    from .at_indices import *
     from .collectives import *
     from .composites import *
     from .constraints import *
     from .contractions import *
     from .control_flow import *
     from .elementwise import *
-    from .exchange import *
     from .fourier import *
     from .gathering import *
     from .generator import *
@@ -76,7 +76,6 @@ if TYPE_CHECKING:
     from .indexing import *
     from .polynomials import *
     from .precision import *
-    from .ragged import *
     from .reductions import *
     from .shape import *
     from .special import *
@@ -88,7 +87,7 @@ def _primitive(name: str) -> _Any:
     """A primitive, looked up on first use: `lax.dot_general_p`."""
     if not name.endswith("_p"):
         return None
-    from ..primitives import named
+    from ..eager.primitives import named
 
     return named(name, __name__)
 

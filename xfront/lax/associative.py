@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, convert
-from ..arrays.operands import operand as tracer
-from ..tree_util import tree_flatten, tree_unflatten
+from ..base.trees import tree_flatten, tree_unflatten
+from ..eager.dispatch import eager
+from ..eager.operands import array_like, convert
+from ..eager.operands import operand as tracer
 from .shape import along, concatenate, reshape, rev, stack
 from .strict import axis_in
 

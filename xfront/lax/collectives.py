@@ -15,15 +15,15 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.ops.collective import check_groups
 
-from ..arrays.annotations import Array
-from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, binary, convert, index_of
-from ..arrays.operands import operand as tracer
-from ..sharding.regions import follows, manual_axes, regions
+from ..base.trees import tree_leaves, tree_map
+from ..binding.annotations import Array
+from ..eager.dispatch import eager
+from ..eager.operands import array_like, binary, convert, index_of
+from ..eager.operands import operand as tracer
 from ..tracing.following import varies
+from ..tracing.regions import follows, manual_axes, regions
 from ..tracing.trace import binder_of, emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import tree_leaves, tree_map
 from .strict import ints
 
 T = TypeVar("T")

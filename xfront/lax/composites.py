@@ -12,14 +12,14 @@ from lowering.clients import default_client, platform_of
 from lowering.context import element_text
 from xfront_ir import dtypes, ops
 
-from ..arrays.binding import Device
-from ..arrays.operands import index_of
-from ..config import config
-from ..dtypes import ScalarType
-from ..tracebacks import front_door_of
+from ..base.config import config
+from ..base.dtypes import ScalarType
+from ..base.trees import register_pytree_node, tree_leaves, tree_unflatten
+from ..binding import Device
+from ..binding.tracebacks import front_door_of
+from ..eager.operands import index_of
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import register_pytree_node, tree_leaves, tree_unflatten
 
 _NAMESPACED = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+")
 

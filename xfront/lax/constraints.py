@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from ..arrays import binding
-from ..arrays.formats import Format, sharding_in
-from ..devices import device_put
-from ..sharding.constraint import checked, constraint, on_one_device
+from .. import binding
+from ..base.trees import broadcast_prefix, tree_flatten, tree_unflatten
+from ..binding.tracebacks import front_door
+from ..eager.constraint import checked, constraint, on_one_device
+from ..eager.devices import device_put
 from ..sharding.context import as_sharding
-from ..tracebacks import front_door
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
-from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
+from ..values.formats import Format, sharding_in
 
 T = TypeVar("T")
 

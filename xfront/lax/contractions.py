@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
-from ..arrays.operands import are_sizes, array_like, convert, index_of, promoted_dtype
-from ..arrays.operands import operand as tracer
-from ..dimension_numbers import ConvDimensionNumbers
+from ..base.dimension_numbers import ConvDimensionNumbers
+from ..binding.annotations import Array, ArrayLike, DTypeLike, ShardingLike
+from ..eager.dispatch import eager
+from ..eager.operands import are_sizes, array_like, convert, index_of, promoted_dtype
+from ..eager.operands import operand as tracer
+from ..lax.precision import PrecisionLike
 from ..tracing.trace import emit
+from ..values.arguments import at_home
 from .precision import conv_precision, precision_attr
 from .shape import convert_element_type, tile, transpose
 from .strict import dtype_of, ints, same_dtype, weakly

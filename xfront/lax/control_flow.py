@@ -15,24 +15,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 from xfront_ir import dtypes, ops
-from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Value
+from xfront_ir.placed_builder import PlacedBuilder
 
-from ..arrays import binding
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.operands import index_of, promoted_dtype
-from ..arrays.placement import commitment
-from ..config import config, while_checkpoint_bytes, while_checkpoints
-from ..errors import ConcretizationTypeError
-from ..sharding.regions import manual_axes
-from ..tracing.following import varies
-from ..tracing.programs import bind
-from ..tracing.trace import emit, pcast, state
-from ..tracing.tracer import Tracer
-from ..transforms.flat import Flat, as_operand, kind_of, name_of, placed, trace_call
-from ..transforms.float0 import HIDES, flat_values, hidden
-from ..transforms.shared_traces import shared
-from ..tree_util import (
+from .. import binding
+from ..base.config import config, while_checkpoint_bytes, while_checkpoints
+from ..base.errors import ConcretizationTypeError
+from ..base.trees import (
     keystr,
     tree_flatten,
     tree_flatten_with_path,
@@ -40,6 +29,17 @@ from ..tree_util import (
     tree_unflatten,
     treedef_tuple,
 )
+from ..binding.annotations import Array, ArrayLike
+from ..eager.operands import index_of, promoted_dtype
+from ..running.placement import commitment
+from ..running.programs import bind
+from ..tracing.following import varies
+from ..tracing.regions import manual_axes
+from ..tracing.trace import emit, pcast, state
+from ..tracing.tracer import Tracer
+from ..transforms.flat import Flat, as_operand, kind_of, name_of, placed, trace_call
+from ..transforms.float0 import HIDES, flat_values, hidden
+from ..transforms.shared_traces import shared
 from .strict import static_int
 
 Kinds = list[tuple[Any, bool]]
@@ -124,7 +124,7 @@ def record(definition: Any, operands: Sequence[Any], weaks: Sequence[bool], **at
     """Record the op on tracers; on arrays, run the program that consists of it alone."""
     if state.current is None and not any(type(x) is Tracer for x in operands):
         types = [kind_of(definition.name, x)[0] for x in operands]
-        b = Builder(definition.name)
+        b = PlacedBuilder(definition.name)
         made = b.emit(definition, *[b.param(t) for t in types], **attrs)
         return bind(b.close(made, tuple(weaks)), operands, name=definition.name)
     results = emit(definition, *operands, **attrs)
@@ -300,7 +300,7 @@ def while_loop(cond_fun: Callable[[T], ArrayLike], body_fun: Callable[[T], T], i
     leaves, tree = (_flat if HIDES else tree_flatten)([init_val])
     budget = _budget(checkpoints)
     if config.jax_disable_jit and not any(type(x) is Tracer for x in leaves):
-        from ..tree_util import tree_map  # only where jit is disabled
+        from ..base.trees import tree_map  # only where jit is disabled
 
         value = tree_map(_as_array, init_val)
         while bool(cond_fun(value)):
@@ -596,7 +596,7 @@ def _scan_length(xs: Any, leaves: list, length: Any) -> int:
 
 
 def _scan_in_python(f: Callable[..., Any], init: Any, xs: Any, n: int, reverse: bool) -> Any:
-    from ..tree_util import tree_map
+    from ..base.trees import tree_map
     from .shape import stack  # only where jit is disabled
 
     carry, ys = init, []
@@ -623,8 +623,8 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
 
         vars(step)[_INNER] = f
         return scan(step, (), xs)[1]
+    from ..base.trees import tree_map
     from ..transforms.vmap import vmap  # only for batches
-    from ..tree_util import tree_map
     from .shape import concatenate, reshape
 
     if index_of(batch_size, "map: batch_size") < 1:

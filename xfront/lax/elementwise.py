@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 from xfront_ir import dtypes, ops
 
-from ..arrays import binding
-from ..arrays.annotations import Array, ArrayLike, DTypeLike
-from ..arrays.dispatch import by_name, eager
-from ..arrays.operands import array_like, broadcast_to, convert, operand
-from ..docstrings import with_example
-from ..tracebacks import shorten
+from .. import binding
+from ..base.docstrings import with_example
+from ..binding.annotations import Array, ArrayLike, DTypeLike
+from ..binding.tracebacks import shorten
+from ..eager.dispatch import by_name, eager
+from ..eager.operands import array_like, broadcast_to, convert, operand
 from ..tracing.trace import WEAK_KINDS, emit, emit_alike
 from ..tracing.tracer import Tracer, as_tracer
 from .strict import (

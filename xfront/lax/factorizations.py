@@ -13,13 +13,13 @@ from typing import Any, Literal, overload
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.arguments import only
-from ..arrays.dispatch import eager
-from ..arrays.operands import index_of, operand
-from ..errors import MatrixDtypeError, MatrixShapeError
+from ..base.errors import MatrixDtypeError, MatrixShapeError
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import index_of, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
+from ..values.arguments import only
 from .strict import ints, same_dtype
 
 _SUPPORTED = (dtypes.f32, dtypes.f64, dtypes.c64, dtypes.c128)

@@ -8,9 +8,9 @@ from typing import Any
 
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import convert, operand
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import convert, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .strict import ints

@@ -12,14 +12,15 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.literal import Literal
 
-from ..arrays.annotations import Array, ArrayLike, ModeLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import operand as tracer
-from ..dimension_numbers import (
+from ..base.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
+    ModeLike,
     ScatterDimensionNumbers,
 )
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import operand as tracer
 from ..tracing.trace import emit
 from .strict import ints, same_dtype, sizes, weakly
 

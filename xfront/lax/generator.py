@@ -10,13 +10,13 @@ from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
 from xfront_ir.ops.random import UNIFORM_DTYPES
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager, tellable
-from ..arrays.operands import array_like, operand, shape_of
-from ..dtypes import requested_dtype
+from ..base.dtypes import requested_dtype
+from ..binding.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
+from ..eager.dispatch import eager, tellable
+from ..eager.operands import array_like, operand, shape_of
 from ..tracing.trace import concretely, emit, state
 from ..tracing.tracer import Tracer
+from ..values.arguments import at_home
 
 _UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 

@@ -10,13 +10,13 @@ from xfront_ir import ops
 from xfront_ir.ops.linear_call import transposed_matvec
 from xfront_ir.passes.inline import inline_calls
 
-from ..dtypes import float0
-from ..tracing.programs import bind
+from ..base.dtypes import float0
+from ..base.trees import tree_flatten, tree_map, tree_structure, tree_unflatten
+from ..running.programs import bind
 from ..transforms.autodiff import jvp
 from ..transforms.custom_jvp import custom_jvp
 from ..transforms.custom_vjp import converted
 from ..transforms.flat import Flat, as_operand, kind_of, trace_call
-from ..tree_util import tree_flatten, tree_map, tree_structure, tree_unflatten
 from .control_flow import join_captures, record_groups
 from .elementwise import neg
 from .shape import full_like

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import convert, ir_dtype, promoted_dtype
-from ..arrays.operands import operand as tracer
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import convert, ir_dtype, promoted_dtype
+from ..eager.operands import operand as tracer
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from .shape import along

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..on_demand import shown as _shown
+from ..base.on_demand import shown as _shown
 from .factorizations import (
     EighImplementation,
     EigImplementation,
@@ -26,18 +26,18 @@ from .factorizations import (
 )
 
 if TYPE_CHECKING:
-    from .matrix_functions import cholesky_update, qdwh, symmetric_product
+    from ..composed.matrix_functions import cholesky_update, qdwh, symmetric_product
 
 
 def __getattr__(name: str) -> Any:
     """Functions built on other operations, and primitives, loaded when first used."""
     if name in ("cholesky_update", "qdwh", "symmetric_product"):
-        from . import matrix_functions
+        from ..composed import matrix_functions
 
         found = globals()[name] = getattr(matrix_functions, name)
         return found
     if name.endswith("_p"):
-        from ..primitives import named
+        from ..eager.primitives import named
 
         found = globals()[name] = named(name, __name__)
         return found

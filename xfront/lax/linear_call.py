@@ -7,9 +7,9 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ..arrays.annotations import ArrayLike
+from ..base.trees import tree_flatten, tree_unflatten
+from ..binding.annotations import ArrayLike
 from ..transforms.flat import as_operand, kind_of, name_of, trace_call, typed
-from ..tree_util import tree_flatten, tree_unflatten
 from .control_flow import join_captures, record_groups
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import broadcast_to, convert, operand
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import broadcast_to, convert, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .control_flow import scan

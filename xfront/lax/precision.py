@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from typing import Any, NamedTuple
 
-from ..config import default_matmul_precision
-from ..dtypes import canonicalize_dtype
+from ..base.config import default_matmul_precision
+from ..base.dtypes import canonicalize_dtype
 
 
 class Precision(enum.Enum):

@@ -17,18 +17,18 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.dtypes import DType, from_numpy, greatest, has_infinity, least
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShardingLike
-from ..arrays.arguments import at_home, only
-from ..arrays.dispatch import eager, tellable
-from ..arrays.operands import SCALARS
-from ..arrays.operands import operand as tracer
-from ..docstrings import with_example
-from ..tracing.programs import bind
+from ..base.docstrings import with_example
+from ..base.trees import tree_flatten, tree_unflatten
+from ..binding.annotations import Array, ArrayLike, DTypeLike, ShardingLike
+from ..eager.dispatch import eager, tellable
+from ..eager.operands import SCALARS
+from ..eager.operands import operand as tracer
+from ..running.programs import bind
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from ..transforms.closing import with_constants
 from ..transforms.flat import as_operand, kind_of
-from ..tree_util import tree_flatten, tree_unflatten
+from ..values.arguments import at_home, only
 from .contractions import padtype_to_pads
 from .control_flow import record, trace_body
 from .elementwise import floating, select

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from ..base.tree_errors import differences, skeleton
+from ..base.trees import keystr, tree_flatten_with_path
 from ..transforms.flat import placed
-from ..tree_errors import differences, skeleton
-from ..tree_util import keystr, tree_flatten_with_path
 
 
 def branch_names(what: str, n: int) -> list[str]:

@@ -15,12 +15,20 @@ import numpy as np
 from xfront_ir import dtypes as ir_dtypes
 from xfront_ir import ops
 
-from ..arrays import binding
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike, SupportsShape
-from ..arrays.arguments import at_home
-from ..arrays.commitment import beside
-from ..arrays.dispatch import eager, tellable
-from ..arrays.operands import (
+from .. import binding
+from ..base.dtypes import KeyDType, as_dtype, dtype_and_weakness, float0, is_extended
+from ..base.trees import tree_flatten, tree_map, tree_unflatten
+from ..binding.annotations import (
+    Array,
+    ArrayLike,
+    DTypeLike,
+    ShapeLike,
+    ShardingLike,
+    SupportsShape,
+)
+from ..binding.tracebacks import front_door
+from ..eager.dispatch import eager, tellable
+from ..eager.operands import (
     array_like,
     broadcast_to,
     cast,
@@ -29,12 +37,11 @@ from ..arrays.operands import (
     is_array_like,
     number_in,
 )
-from ..arrays.operands import operand as tracer
-from ..dtypes import KeyDType, as_dtype, dtype_and_weakness, float0, is_extended
-from ..tracebacks import front_door
+from ..eager.operands import operand as tracer
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import tree_flatten, tree_map, tree_unflatten
+from ..values.arguments import at_home
+from ..values.commitment import beside
 from .strict import axis_in, dtype_of, ints, listed, same_dtype, sizes, static_int, weakly
 
 T = TypeVar("T")
@@ -480,7 +487,7 @@ def _lying(name: str, made: Any, sharding: Any) -> Any:
     mesh = getattr(sharding, "mesh", None)
     if mesh is not None and not mesh.axis_names:
         return made                # the sharding in the type of arrays on one device
-    from ..devices import device_put  # late: it builds on arrays
+    from ..eager.devices import device_put  # late: it builds on arrays
 
     return device_put(made, sharding)
 
@@ -529,7 +536,7 @@ def full_like(x: ArrayLike | SupportsShape, fill_value: ArrayLike, dtype: DTypeL
     place = beside(x, made.shape)
     if place is None:
         return made
-    from ..devices import device_put  # late: it builds on arrays
+    from ..eager.devices import device_put  # late: it builds on arrays
 
     return device_put(made, place)
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import by_name, eager
-from ..docstrings import with_example
+from ..base.docstrings import with_example
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import by_name, eager
 from ..tracing.trace import emit
 from .elementwise import Accuracy, binary_of, check_accuracy, floating
 from .strict import alike

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from xfront_ir.dtypes import DType, from_numpy
 
-from ..arrays import binding
-from ..arrays.operands import (
+from .. import binding
+from ..base.dtypes import requested_dtype
+from ..base.errors import ConcretizationTypeError
+from ..eager.operands import (
     array_like,
     broadcast_to,
     convert,
@@ -24,8 +26,6 @@ from ..arrays.operands import (
     ir_dtype,
     scalar,
 )
-from ..dtypes import requested_dtype
-from ..errors import ConcretizationTypeError
 from ..tracing.trace import WEAK_KINDS, is_open, state
 from ..tracing.tracer import Tracer
 

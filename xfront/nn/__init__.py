@@ -1,7 +1,7 @@
 """Functions of neural networks, and initializers of their parameters."""
 
+from ..base.on_demand import shown as _shown
 from ..numpy.normalizers import log_softmax, logmeanexp, logsumexp, one_hot, softmax, standardize
-from ..on_demand import shown as _shown
 from . import initializers
 from .attention import dot_product_attention
 from .functions import (

@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import convert, operand
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import convert, operand
 from ..lax.precision import precision_attr
 from ..numpy.shorthand import add, choose, compare, div, greatest, mul, stopped, sub, total
 from ..tracing.trace import emit

@@ -11,9 +11,9 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import binary, normalize_axis, operand, strong
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import binary, normalize_axis, operand, strong
 from ..lax.shape import along
 from ..numpy.shorthand import add, choose, compare, div, inexact, mul, stopped
 from ..numpy.transcendental import logaddexp

@@ -14,13 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import lax
-from ..arrays.annotations import Array, ArrayLike, DTypeLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import tellable
-from ..arrays.operands import index_of, listed
-from ..dtypes import canonicalize_dtype
-from ..on_demand import shown as _shown
-from ..tracebacks import front_door
+from ..base.dtypes import canonicalize_dtype
+from ..base.on_demand import shown as _shown
+from ..binding.annotations import Array, ArrayLike, DTypeLike
+from ..binding.tracebacks import front_door
+from ..eager.dispatch import tellable
+from ..eager.operands import index_of, listed
+from ..values.arguments import at_home
 
 Axes = int | Sequence[int]
 

@@ -6,10 +6,10 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import from_numpy
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import convert, operand
-from ..dtypes import requested_dtype
+from ..base.dtypes import requested_dtype
+from ..binding.annotations import Array, ArrayLike, DTypeLike
+from ..eager.dispatch import eager
+from ..eager.operands import convert, operand
 from ..lax.precision import precision_attr
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.operands import array_like, check_ranks, is_array_like, normalize_axis
-from ..tracebacks import front_door_of
+from ..binding.annotations import Array, ArrayLike
+from ..binding.tracebacks import front_door_of
+from ..eager.operands import array_like, check_ranks, is_array_like, normalize_axis
 from ..transforms.vmap import vmap
 from .creation import asarray
 from .extremes import choice

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ..arrays import binding
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import by_name, eager
-from ..arrays.operands import (
+from .. import binding
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import by_name, eager
+from ..eager.operands import (
     array_like,
     convert,
     default_int,

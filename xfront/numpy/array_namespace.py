@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import binding
-from ..dtypes import SCALAR_TYPES, canonicalize_dtype
+from .. import binding
+from ..base.dtypes import SCALAR_TYPES, canonicalize_dtype
 
 _KINDS = {
     "bool": ("bool",),
@@ -37,7 +37,7 @@ class ArrayNamespaceInfo:
 
     def devices(self) -> list[Any]:
         """None, and the devices of the process."""
-        from ..devices import devices  # late: it starts a client
+        from ..eager.devices import devices  # late: it starts a client
 
         return [None, *devices()]
 

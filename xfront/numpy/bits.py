@@ -10,9 +10,9 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.operands import broadcast_to, convert, operand, together
-from ..dtypes import float0
+from ..base.dtypes import float0
+from ..binding.annotations import Array, ArrayLike
+from ..eager.operands import broadcast_to, convert, operand, together
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from ..transforms.custom_jvp import custom_jvp
@@ -278,7 +278,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike) -> Array:
     x, n = operand("ldexp", x1), arithmetic(operand("ldexp", x2))
     if not n.value.type.dtype.is_integer:
         raise ValueError(f"ldexp: the exponent x2 must be an integer array, got {n.value.type}")
-    from ..arrays.operands import broadcast_shapes
+    from ..eager.operands import broadcast_shapes
 
     shape = broadcast_shapes("ldexp", (x.shape, n.shape))
     x = broadcast_to(float_operand("ldexp", x), shape)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from xfront_ir import ops
-from xfront_ir.opdef import OpDef
+from xfront_ir.definition import OpDef
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import convert, default_float, operand, strong
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import convert, default_float, operand, strong
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .ufuncs import like, unary

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..binding.annotations import Array, ArrayLike, DTypeLike, ShardingLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     are_sizes,
     broadcast_shapes,
     broadcast_to,
@@ -27,8 +26,10 @@ from ..arrays.operands import (
     promote,
     promote_inexact,
 )
+from ..lax.precision import PrecisionLike
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
+from ..values.arguments import at_home
 from .arithmetic import multiply, subtract
 from .complexes import conj
 from .manipulation import cut, joined, moveaxis, ravel

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager, tellable
-from ..arrays.operands import (
+from ..binding.annotations import Array, ArrayLike, ShardingLike
+from ..binding.promotion import dtype_kind
+from ..eager.dispatch import eager, tellable
+from ..eager.operands import (
     array_like,
     broadcast_to,
     convert,
@@ -20,9 +20,9 @@ from ..arrays.operands import (
     operand,
     promote_inexact,
 )
-from ..arrays.promotion import dtype_kind
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
+from ..values.arguments import at_home
 from .arithmetic import divide
 from .indexed_updates import AtIndex
 from .indexing import LEFT_OUT

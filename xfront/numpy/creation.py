@@ -18,8 +18,19 @@ from xfront_ir import dtypes as ir_dtypes
 from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
 
-from ..arrays import binding
-from ..arrays.annotations import (
+from .. import binding
+from ..base.dtypes import (
+    KeyDType,
+    bfloat16,
+    canonicalize_dtype,
+    dtype_and_weakness,
+    float0,
+    is_extended,
+    requested_dtype,
+    result_type,
+)
+from ..base.holders import held_by
+from ..binding.annotations import (
     Array,
     ArrayLike,
     DeviceLike,
@@ -28,11 +39,9 @@ from ..arrays.annotations import (
     ShardingLike,
     SupportsShape,
 )
-from ..arrays.commitment import beside
-from ..arrays.dispatch import Front, eager
-from ..arrays.holders import held_by
-from ..arrays.keys import KeyArray
-from ..arrays.operands import (
+from ..binding.tracebacks import shorten, warn
+from ..eager.dispatch import Front, eager
+from ..eager.operands import (
     SCALARS,
     are_sizes,
     array_like,
@@ -43,20 +52,11 @@ from ..arrays.operands import (
     operand,
     warn_of_lost_parts,
 )
-from ..dtypes import (
-    KeyDType,
-    bfloat16,
-    canonicalize_dtype,
-    dtype_and_weakness,
-    float0,
-    is_extended,
-    requested_dtype,
-    result_type,
-)
 from ..lax.shape import lying_as
-from ..tracebacks import shorten, warn
 from ..tracing.trace import emit, is_number, plain_number, state
 from ..tracing.tracer import Tracer
+from ..values.commitment import beside
+from ..values.keys import KeyArray
 from .ufuncs import traced
 
 HOST_BYTES = 16384
@@ -144,7 +144,7 @@ def place_of(name: str, device: DeviceLike, out_sharding: ShardingLike, ndim: in
 def _placed(x: Any, device: DeviceLike) -> Any:
     if device is None:
         return x
-    from ..devices import device_put  # late: it imports this file
+    from ..eager.devices import device_put  # late: it imports this file
 
     return device_put(x, device)
 
@@ -509,7 +509,7 @@ def _number(value: Any, dtype: Any) -> Any:
 
 @eager(static=("shape", "dtype"))
 def _full(fill_value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    from ..arrays.operands import broadcast_shapes
+    from ..eager.operands import broadcast_shapes
 
     x = operand("full", fill_value)
     _warn_of_lost_parts(x, dtype)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, convert, index_of, normalize_axis, operand, strong
+from ..binding.annotations import Array, ArrayLike, DTypeLike
+from ..eager.dispatch import eager
+from ..eager.operands import array_like, convert, index_of, normalize_axis, operand, strong
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .manipulation import broadcast_to, moveaxis

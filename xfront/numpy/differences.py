@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike, AxisLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..binding.annotations import Array, ArrayLike, AxisLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     array_like,
     broadcast_to,
     convert,

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike, AxisLike, ShapeLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..binding.annotations import Array, ArrayLike, AxisLike, ShapeLike
+from ..binding.promotion import dtype_kind
+from ..eager.dispatch import eager
+from ..eager.operands import (
     array_like,
     broadcast_to,
     cast,
@@ -21,7 +22,6 @@ from ..arrays.operands import (
     normalize_axis,
     operand,
 )
-from ..arrays.promotion import dtype_kind
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .creation import asarray

@@ -10,11 +10,12 @@ import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import canonical, eager
-from ..arrays.operands import array_like, convert
+from ..binding.annotations import Array, ArrayLike, DTypeLike, ShardingLike
+from ..eager.dispatch import canonical, eager
+from ..eager.operands import array_like, convert
+from ..lax.precision import PrecisionLike
 from ..tracing.tracer import Tracer
+from ..values.arguments import at_home
 from .pairs import How, Labels, distinct, factors, ordered, paired, summed
 
 # --- subscripts ---------------------------------------------------------------------------
@@ -189,7 +190,7 @@ def einsum(subscripts: str | ArrayLike, /, *operands: Any, out: None = None,
     (2, 4)
     """
     if out_sharding is not None:
-        from ..sharding.told import asked_for, told  # late: few calls give it
+        from ..eager.told import asked_for, told  # late: few calls give it
 
         if (asked := asked_for("einsum", out_sharding)) is not None:
             return told("einsum", asked, einsum, (subscripts, *operands), {

@@ -8,9 +8,9 @@ import ml_dtypes
 
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import Front, eager
-from ..arrays.operands import (
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import Front, eager
+from ..eager.operands import (
     array_like,
     broadcast_shapes,
     broadcast_to,

@@ -13,9 +13,10 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..base.errors import MatrixShapeError
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     broadcast_shapes,
     broadcast_to,
     check_ranks,
@@ -24,7 +25,6 @@ from ..arrays.operands import (
     operand,
     promote_inexact,
 )
-from ..errors import MatrixShapeError
 from ..lax import factorizations as lax
 from ..lax.implicit import custom_linear_solve
 from ..tracing.trace import emit

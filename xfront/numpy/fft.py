@@ -15,9 +15,11 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import from_numpy
 
-from ..arrays.annotations import Array, ArrayLike, AxisLike, DeviceLike, DTypeLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..base.dtypes import requested_dtype
+from ..base.on_demand import shown as _shown
+from ..binding.annotations import Array, ArrayLike, AxisLike, DeviceLike, DTypeLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     convert,
     default_float,
     index_of,
@@ -26,8 +28,6 @@ from ..arrays.operands import (
     operand,
     promote_inexact,
 )
-from ..dtypes import requested_dtype
-from ..on_demand import shown as _shown
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .complexes import conj

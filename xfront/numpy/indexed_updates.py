@@ -9,10 +9,10 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
-from ..arrays.annotations import ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import Front, deepest, record_by, tellable
-from ..arrays.operands import (
+from ..binding.annotations import ShardingLike
+from ..binding.tracebacks import front_door, warn
+from ..eager.dispatch import Front, deepest, record_by, tellable
+from ..eager.operands import (
     array_like,
     broadcast_to,
     cast,
@@ -25,10 +25,10 @@ from ..arrays.operands import (
     promoted_dtype,
     strong,
 )
-from ..arrays.templates import Templates
-from ..tracebacks import front_door, warn
+from ..eager.templates import Templates
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer, as_tracer
+from ..values.arguments import at_home
 from .indexing import READ_MODES, WRITE_MODES, Pattern, Plan, _with_new_axes, parse, read
 from .masks import masked, traced_mask
 from .ufuncs import like, scalar, select
@@ -255,7 +255,7 @@ def _update(how: str, doc: str) -> Callable[..., Any]:
                out_sharding: ShardingLike = None,
                wrap_negative_indices: bool = True) -> Any:
         if out_sharding is not None and (asked := _asked(f"at[].{how}", out_sharding)) is not None:
-            from ..sharding.told import told  # late: few calls give it
+            from ..eager.told import told  # late: few calls give it
 
             return told(how, asked, getattr(AtIndex, how), (self, values), {
                 "indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices,
@@ -270,7 +270,7 @@ def _update(how: str, doc: str) -> Callable[..., Any]:
 
 def _asked(name: str, out_sharding: ShardingLike) -> Any:
     """The sharding that is asked for if it is on several devices, else None."""
-    from ..sharding.told import asked_for  # late: few calls give it
+    from ..eager.told import asked_for  # late: few calls give it
 
     found = asked_for(name, out_sharding)
     if found is None:
@@ -306,7 +306,7 @@ class AtIndex:
             wrap_negative_indices: bool = True) -> Any:
         """The elements; in the mode "fill", `fill_value` (NaN, the least integer) outside."""
         if out_sharding is not None and (asked := _asked("at[].get", out_sharding)) is not None:
-            from ..sharding.told import told  # late: few calls give it
+            from ..eager.told import told  # late: few calls give it
 
             return told("get", asked, AtIndex.get, (self,), {
                 "indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices,

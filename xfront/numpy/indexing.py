@@ -21,19 +21,19 @@ from xfront_ir.literal import Literal
 from xfront_ir.opdef import infer_types
 from xfront_ir.ops.gathering import default_fill
 
-from ..arrays import binding
-from ..arrays.dispatch import Front, deepest, record_by
-from ..arrays.holders import held_by
-from ..arrays.operands import broadcast_shapes, broadcast_to, convert, operand
-from ..arrays.promotion import dtype_kind
-from ..arrays.templates import Templates
-from ..config import check_static_indices
-from ..config import staging as staging_state
-from ..errors import IndexBroadcastError, NonConcreteBooleanIndexError
-from ..tracebacks import shorten
+from .. import binding
+from ..base.config import check_static_indices
+from ..base.config import staging as staging_state
+from ..base.errors import IndexBroadcastError, NonConcreteBooleanIndexError
+from ..base.holders import held_by
+from ..base.trees import tree_leaves
+from ..binding.promotion import dtype_kind
+from ..binding.tracebacks import shorten
+from ..eager.dispatch import Front, deepest, record_by
+from ..eager.operands import broadcast_shapes, broadcast_to, convert, operand
+from ..eager.templates import Templates
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import tree_leaves
 from .slices import Slice
 from .ufuncs import like, number, select
 
@@ -194,7 +194,7 @@ def array_part(part: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
 def mask_part(mask: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
     """The positions where a mask is true, one array for each of its axes."""
     if type(mask) is Tracer:
-        from ..tracing import concrete
+        from ..running import concrete
 
         if not concrete.may_be_known(mask):
             raise NonConcreteBooleanIndexError(mask)

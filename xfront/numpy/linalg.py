@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike, PrecisionLike, ShardingLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..base.on_demand import shown as _shown
+from ..binding.annotations import Array, ArrayLike, AxisLike, DTypeLike, ShardingLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     convert,
     index_of,
     kept_shape,
@@ -23,7 +24,7 @@ from ..arrays.operands import (
     operand,
     promote_inexact,
 )
-from ..on_demand import shown as _shown
+from ..lax.precision import PrecisionLike
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from . import contractions, diagonals, manipulation, reductions

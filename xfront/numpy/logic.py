@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import convert, is_array_like, operand, together
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import convert, is_array_like, operand, together
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .ufuncs import ANY, REAL, binary, inexact, like, refuse, select, unary
@@ -318,7 +318,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike
 
 
 def _fitted(x: Tracer, model: Tracer) -> Tracer:
-    from ..arrays.operands import broadcast_to
+    from ..eager.operands import broadcast_to
 
     return broadcast_to(convert(x, model.value.type.dtype, model.weak), model.shape)
 
@@ -377,7 +377,7 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 
 def _constant(value: bool) -> Any:
-    from ..arrays.binding import put
+    from ..binding import put
 
     return put(np.asarray(value))
 

@@ -15,11 +15,11 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
 
-from ..arrays import operands
-from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike, ShapeLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..base.dtypes import requested_dtype
+from ..binding.annotations import Array, ArrayLike, AxisLike, DTypeLike, ShapeLike, ShardingLike
+from ..eager import operands
+from ..eager.dispatch import eager
+from ..eager.operands import (
     SCALARS,
     are_sizes,
     array_like,
@@ -32,9 +32,9 @@ from ..arrays.operands import (
     operand,
     promoted_dtype,
 )
-from ..dtypes import requested_dtype
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer, as_tracer
+from ..values.arguments import at_home
 from .ufuncs import shaped
 
 # --- shape --------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import NonConcreteBooleanIndexError
-from ..tracing.concrete import may_be_known
+from ..base.errors import NonConcreteBooleanIndexError
+from ..running.concrete import may_be_known
 from ..tracing.tracer import Tracer
 from .extremes import choice
 

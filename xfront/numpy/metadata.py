@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.annotations import ArrayLike, AxisLike, DTypeLike
-from ..arrays.binding import Array as ndarray
-from ..arrays.operands import is_array_like, listed, normalize_axis
-from ..dtypes import (
+from ..base.dtypes import (
     as_dtype,
     dtype_and_weakness,
     finfo,
@@ -20,7 +17,10 @@ from ..dtypes import (
     promote_types,
     result_type,
 )
-from ..tracebacks import front_door, shorten
+from ..binding import Array as ndarray
+from ..binding.annotations import ArrayLike, AxisLike, DTypeLike
+from ..binding.tracebacks import front_door, shorten
+from ..eager.operands import is_array_like, listed, normalize_axis
 
 # --- constants ----------------------------------------------------------------------------
 
@@ -152,7 +152,7 @@ def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     found = as_dtype(dtype)
     for option in kind if isinstance(kind, tuple) else (kind,):
         if isinstance(option, str) and option in _KINDS:
-            from ..arrays.promotion import dtype_kind
+            from ..binding.promotion import dtype_kind
 
             if not is_extended(found) and dtype_kind(found) in _KINDS[option]:
                 return True

@@ -13,10 +13,9 @@ from typing import Any, Literal, overload
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..binding.annotations import Array, ArrayLike, AxisLike, DTypeLike, ShardingLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     broadcast_shapes,
     broadcast_to,
     convert,
@@ -29,6 +28,7 @@ from ..arrays.operands import (
 from ..lax.strict import axis_in, dtype_of, static_int
 from ..tracing.trace import emit, state
 from ..tracing.tracer import as_tracer
+from ..values.arguments import at_home
 from .shorthand import (
     add,
     along,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..dtypes import requested_dtype, result_type
+from ..base.dtypes import requested_dtype, result_type
 from .pairs import Labels, dimension_numbers
 
 One = Callable[[Any, Labels, Labels], Any]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import broadcast_to, convert, normalize_axis, operand
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import broadcast_to, convert, normalize_axis, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .logic import truth

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, broadcast_to, convert, operand
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import array_like, broadcast_to, convert, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import subtract

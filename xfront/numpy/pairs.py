@@ -13,8 +13,8 @@ from typing import Any
 from xfront_ir import ops
 from xfront_ir.dtypes import DType, from_numpy
 
-from ..arrays.operands import convert, promote
-from ..dtypes import requested_dtype
+from ..base.dtypes import requested_dtype
+from ..eager.operands import convert, promote
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .diagonals import _diagonal

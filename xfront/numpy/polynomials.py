@@ -8,9 +8,9 @@ from typing import Any, Literal, overload
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     array_like,
     broadcast_shapes,
     broadcast_to,

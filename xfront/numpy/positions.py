@@ -17,11 +17,13 @@ from xfront_ir.dtypes import from_numpy
 from xfront_ir.literal import Literal
 from xfront_ir.ops.gathering import default_fill
 
-from ..arrays import binding
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
-from ..arrays.commitment import beside
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from .. import binding
+from ..base.dtypes import requested_dtype
+from ..base.errors import ConcretizationTypeError
+from ..binding.annotations import Array, ArrayLike, DTypeLike, ShapeLike
+from ..binding.promotion import dtype_kind
+from ..eager.dispatch import eager
+from ..eager.operands import (
     array_like,
     broadcast_shapes,
     broadcast_to,
@@ -33,12 +35,10 @@ from ..arrays.operands import (
     operand,
     promote,
 )
-from ..arrays.promotion import dtype_kind
-from ..dtypes import requested_dtype
-from ..errors import ConcretizationTypeError
-from ..tracing import concrete
+from ..running import concrete
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
+from ..values.commitment import beside
 from .creation import asarray
 from .extremes import choice
 from .indexed_updates import AtIndex

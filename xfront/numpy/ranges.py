@@ -11,11 +11,13 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import from_numpy
 
-from ..arrays import binding
-from ..arrays.annotations import Array, ArrayLike, DeviceLike, DTypeLike, ShardingLike
-from ..arrays.dispatch import eager
-from ..arrays.holders import held_by
-from ..arrays.operands import (
+from .. import binding
+from ..base.dtypes import canonicalize_dtype, requested_dtype, result_type
+from ..base.errors import ConcretizationTypeError
+from ..base.holders import held_by
+from ..binding.annotations import Array, ArrayLike, DeviceLike, DTypeLike, ShardingLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     SCALARS,
     array_like,
     broadcast_to,
@@ -28,8 +30,6 @@ from ..arrays.operands import (
     operand,
     together,
 )
-from ..dtypes import canonicalize_dtype, requested_dtype, result_type
-from ..errors import ConcretizationTypeError
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer, as_tracer
 from ..transforms.custom_jvp import custom_jvp

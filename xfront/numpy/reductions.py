@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
+from xfront_ir.definition import OpDef
 from xfront_ir.dtypes import DType, from_numpy, greatest, least
-from xfront_ir.opdef import OpDef
 
-from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..base.dtypes import requested_dtype
+from ..binding.annotations import Array, ArrayLike, AxisLike, DTypeLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     broadcast_shapes,
     broadcast_to,
     cast,
@@ -27,7 +28,6 @@ from ..arrays.operands import (
     operand,
     strong,
 )
-from ..dtypes import requested_dtype
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import add, multiply, subtract

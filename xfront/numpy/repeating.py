@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays import binding, operands
-from ..arrays.annotations import Array, ArrayLike, AxisLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager, tellable
-from ..arrays.operands import array_like, convert, index_of, listed, normalize_axis, operand
-from ..arrays.promotion import dtype_kind
+from .. import binding
+from ..binding.annotations import Array, ArrayLike, AxisLike, ShardingLike
+from ..binding.promotion import dtype_kind
+from ..eager import operands
+from ..eager.dispatch import eager, tellable
+from ..eager.operands import array_like, convert, index_of, listed, normalize_axis, operand
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer, as_tracer
+from ..values.arguments import at_home
 from .arithmetic import remainder
 from .manipulation import cut, joined, ravel, unstack
 from .positions import known_values, take

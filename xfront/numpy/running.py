@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import ops
+from xfront_ir.definition import OpDef
 from xfront_ir.dtypes import from_numpy
-from xfront_ir.opdef import OpDef
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..base.dtypes import requested_dtype
+from ..binding.annotations import Array, ArrayLike, DTypeLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     cast,
     convert,
     default_int,
@@ -20,7 +21,6 @@ from ..arrays.operands import (
     operand,
     strong,
 )
-from ..dtypes import requested_dtype
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .reductions import refuse_out, total_dtype, without_nan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..dtypes import (
+from ..base.dtypes import (
     bfloat16,
     bool_,
     cdouble,

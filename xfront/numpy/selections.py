@@ -12,9 +12,10 @@ from typing import Any, NoReturn
 
 from xfront_ir.dtypes import DType, from_numpy, greatest, least
 
-from ..arrays.operands import index_of, listed
-from ..errors import NonConcreteBooleanIndexError
-from ..tracebacks import shorten
+from ..base.errors import NonConcreteBooleanIndexError
+from ..base.on_demand import above
+from ..binding.tracebacks import shorten
+from ..eager.operands import index_of, listed
 from .masks import Mask, traced_mask
 
 _REDUCTIONS: dict[str, Callable[[DType], Any] | None] = {
@@ -105,9 +106,7 @@ class Selection:
 
     def __getattr__(self, name: str) -> Any:
         if name in _METHODS:
-            from .. import numpy
-
-            function = getattr(numpy, name)
+            function = getattr(above("numpy"), name)
             return lambda *args, **kwargs: function(self, *args, **kwargs)
         if name.startswith("_"):
             raise AttributeError(f"x[mask] has no attribute {name!r}")

@@ -12,9 +12,9 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     array_like,
     broadcast_to,
     convert,
@@ -23,7 +23,7 @@ from ..arrays.operands import (
     operand,
     promote,
 )
-from ..tracing.concrete import known_at_once
+from ..running.concrete import known_at_once
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .creation import asarray

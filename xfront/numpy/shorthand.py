@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.operands import (
+from ..binding.annotations import Array, ArrayLike
+from ..eager.operands import (
     binary,
     broadcast_shapes,
     broadcast_to,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays.annotations import ArrayLike
-from ..tree_util import register_pytree_node
+from ..base.trees import register_pytree_node
+from ..binding.annotations import ArrayLike
 
 
 class Slice:
@@ -32,9 +32,9 @@ class Slice:
         start = self.start
         if type(start) is int:
             return max(min(start + n if start < 0 else start, last), 0), (self.size, self.stride)
-        from . import clip, where  # start-up: few programs have such slices
+        from .extremes import clip  # start-up: few programs have such slices
 
-        return clip(where(start < 0, start + n, start), 0, last), (self.size, self.stride)
+        return clip(start + n * (start < 0), 0, last), (self.size, self.stride)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is Slice and (self.start, self.size, self.stride) == (

@@ -12,9 +12,10 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import from_numpy
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..base.dtypes import requested_dtype
+from ..binding.annotations import Array, ArrayLike, DTypeLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     broadcast_to,
     convert,
     default_int,
@@ -24,7 +25,6 @@ from ..arrays.operands import (
     operand,
     promote,
 )
-from ..dtypes import requested_dtype
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .complexes import imag, real

@@ -12,10 +12,10 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 
-from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..base.dtypes import requested_dtype
+from ..binding.annotations import Array, ArrayLike, AxisLike, DTypeLike, ShardingLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     broadcast_to,
     cast,
     check_ranks,
@@ -28,9 +28,9 @@ from ..arrays.operands import (
     promote_inexact,
     strong,
 )
-from ..dtypes import requested_dtype
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
+from ..values.arguments import at_home
 from .arithmetic import add, divide, multiply, root, sqrt, subtract
 from .complexes import conj
 from .manipulation import concatenate, moveaxis, transpose

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import ops
-from xfront_ir.opdef import OpDef
+from xfront_ir.definition import OpDef
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.operands import (
+from ..base.docstrings import with_example
+from ..binding.annotations import Array, ArrayLike
+from ..eager.operands import (
     convert,
     inexact_dtype,
     operand,
@@ -22,7 +23,6 @@ from ..arrays.operands import (
     strong,
     together,
 )
-from ..docstrings import with_example
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .ufuncs import FLOAT, INEXACT, Unary, binary, inexact, like, refuse, select, unary

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.operands import index_of, listed, normalize_axis
-from ..dtypes import requested_dtype
+from ..base.dtypes import requested_dtype
+from ..binding.annotations import Array, ArrayLike
+from ..eager.operands import index_of, listed, normalize_axis
 from ..tracing.tracer import Tracer
 from . import arithmetic, bits, extremes, logic, reductions, running, transcendental
 from .applying import of_scalars
@@ -138,7 +138,7 @@ class ufunc(functools.partial[Array]):
         """The dtype that the function gives for elements of an array."""
         if dtype is not None:
             return requested_dtype(self.__name__, dtype)
-        from ..stages import eval_shape  # late: it is a floor above
+        from ..transforms.inspection import eval_shape  # late: it is a floor above
 
         element = np.zeros((), x.dtype)
         return eval_shape(self, element, element).dtype
@@ -356,7 +356,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
 def _running(name: str) -> Callable[..., Any]:
     """One of the running functions of `lax`."""
     def accumulate(x: Any, axis: int, dtype: Any) -> Any:
-        from .. import lax  # late: loaded on first use
+        from ..lax import reductions as lax  # late: loaded on first use
 
         x = x if dtype is None else x.astype(requested_dtype("accumulate", dtype))
         if x.dtype != bool:

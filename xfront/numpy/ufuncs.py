@@ -14,13 +14,14 @@ from typing import Any, Protocol
 
 import numpy as np
 from xfront_ir import ops
+from xfront_ir.definition import OpDef
 from xfront_ir.dtypes import DType
-from xfront_ir.opdef import OpDef
 from xfront_ir.types import tensor
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import Front
-from ..arrays.operands import (
+from ..binding.annotations import Array, ArrayLike
+from ..binding.tracebacks import shorten
+from ..eager.dispatch import Front
+from ..eager.operands import (
     array_like,
     broadcast_shapes,
     broadcast_to,
@@ -31,7 +32,6 @@ from ..arrays.operands import (
     inexact_dtype,
     scalar,
 )
-from ..tracebacks import shorten
 from ..tracing.trace import emit, emit_alike, is_open, leak_error, state
 from ..tracing.tracer import Tracer
 

@@ -7,9 +7,9 @@ from typing import Any
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 
-from ..arrays.dispatch import eager
-from ..arrays.operands import convert, operand
-from ..dtypes import requested_dtype
+from ..base.dtypes import requested_dtype
+from ..eager.dispatch import eager
+from ..eager.operands import convert, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import convert, default_float, index_of, operand
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import convert, default_float, index_of, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import as_tracer
 from .arithmetic import add, divide, multiply, subtract

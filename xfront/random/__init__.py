@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from ..on_demand import absent as _absent
-from ..on_demand import shown as _shown
+from ..base.on_demand import absent as _absent
+from ..base.on_demand import shown as _shown
 from .bits import bernoulli, bits, rademacher, randint, uniform
 from .counts import binomial, geometric, multinomial, poisson
 from .distributions import (
@@ -58,7 +58,7 @@ def __getattr__(name: str) -> _Any:
     """The primitive `random_gamma_p`, made on first use."""
     if name != "random_gamma_p":
         raise _absent(__name__, name, __dir__)
-    from ..primitives import named
+    from ..eager.primitives import named
 
     found = globals()[name] = named(name)
     return found

@@ -10,10 +10,11 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager, tellable
-from ..arrays.operands import (
+from ..base.dtypes import iinfo, requested_dtype
+from ..binding.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
+from ..binding.tracebacks import front_door
+from ..eager.dispatch import eager, tellable
+from ..eager.operands import (
     broadcast_to,
     convert,
     default_float,
@@ -22,10 +23,9 @@ from ..arrays.operands import (
     promote,
     shape_of,
 )
-from ..dtypes import iinfo, requested_dtype
-from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
+from ..values.arguments import at_home
 from .generators import draw
 from .keys import typed_key
 from .parameters import chosen_dtype, constant, new_keys, size_of

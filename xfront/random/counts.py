@@ -9,10 +9,10 @@ from lowering import compat
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
-from ..arrays.operands import (
+from ..base.dtypes import TypePromotionError, iinfo
+from ..binding.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
+from ..eager.dispatch import eager
+from ..eager.operands import (
     broadcast_to,
     convert,
     default_float,
@@ -21,9 +21,9 @@ from ..arrays.operands import (
     promote_inexact,
     shape_of,
 )
-from ..dtypes import TypePromotionError, iinfo
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
+from ..values.arguments import at_home
 from .approximate import is_approximate, poisson_in
 from .bits import uniform_in
 from .keys import typed_key
@@ -293,7 +293,7 @@ def multinomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: ShapeLike 
     >>> random.multinomial(random.key(0), 5., jnp.array([0., 1.]))
     Array([0., 5.], dtype=float32)
     """
-    from ..dtypes import requested_dtype
+    from ..base.dtypes import requested_dtype
     from ..lax import scan
     from ..numpy import cumsum, flip, moveaxis
 

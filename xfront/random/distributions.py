@@ -9,14 +9,14 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
-from ..arrays.operands import broadcast_shapes, broadcast_to, shape_of
-from ..config import high_dynamic_range_gumbel
-from ..dtypes import finfo, requested_dtype
+from ..base.config import high_dynamic_range_gumbel
+from ..base.dtypes import finfo, requested_dtype
+from ..binding.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
+from ..eager.dispatch import eager
+from ..eager.operands import broadcast_shapes, broadcast_to, shape_of
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
+from ..values.arguments import at_home
 from .bits import MANTISSA, rademacher, uniform_in
 from .keys import typed_key
 from .parameters import chosen_dtype, constant, in_dtype, new_keys, parameters, tiny

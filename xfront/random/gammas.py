@@ -11,14 +11,14 @@ from typing import Any
 from xfront_ir import ops
 from xfront_ir.dtypes import DType, f32
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
-from ..arrays.operands import broadcast_to, convert, index_of, operand, shape_of
-from ..dtypes import TypePromotionError
+from ..base.dtypes import TypePromotionError
+from ..binding.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
+from ..eager.dispatch import eager
+from ..eager.operands import broadcast_to, convert, index_of, operand, shape_of
 from ..numpy.normalizers import softmax
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
+from ..values.arguments import at_home
 from .approximate import is_approximate, log_gamma_in
 from .bits import MANTISSA, rademacher, refuse_dtype
 from .distributions import exponential_in, normal_in

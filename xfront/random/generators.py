@@ -14,9 +14,9 @@ from xfront_ir import dtypes as ir_dtypes
 from xfront_ir import ops
 from xfront_ir.ops.random import KEY_DTYPES
 
-from ..arrays.operands import convert, operand
-from ..dtypes import KEY_DTYPES as PUBLIC
-from ..dtypes import KeyDType, define_key_dtype
+from ..base.dtypes import KEY_DTYPES as PUBLIC
+from ..base.dtypes import KeyDType, define_key_dtype
+from ..eager.operands import convert, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 

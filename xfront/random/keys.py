@@ -10,16 +10,16 @@ import numpy as np
 from xfront_ir import dtypes as ir_dtypes
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike
-from ..arrays.dispatch import eager
-from ..arrays.keys import KeyArray
-from ..arrays.operands import operand, shape_of
-from ..config import config, enable_custom_prng, legacy_prng_key, random_seed_offset
-from ..dtypes import KeyDType
-from ..dtypes import key_dtype as named_dtype
-from ..tracebacks import front_door
+from ..base.config import config, enable_custom_prng, legacy_prng_key, random_seed_offset
+from ..base.dtypes import KeyDType
+from ..base.dtypes import key_dtype as named_dtype
+from ..binding.annotations import Array, ArrayLike, DTypeLike
+from ..binding.tracebacks import front_door
+from ..eager.dispatch import eager
+from ..eager.operands import operand, shape_of
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
+from ..values.keys import KeyArray
 from .generators import Generator, folded, generator, key_from, split_key
 
 Key = NewType("Key", Array)

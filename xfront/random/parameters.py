@@ -9,9 +9,9 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.dtypes import DType, from_numpy
 
-from ..arrays.operands import broadcast_shapes, broadcast_to, convert, operand, shape_of
-from ..config import numpy_rank_promotion
-from ..dtypes import TypePromotionError, finfo, requested_dtype
+from ..base.config import numpy_rank_promotion
+from ..base.dtypes import TypePromotionError, finfo, requested_dtype
+from ..eager.operands import broadcast_shapes, broadcast_to, convert, operand, shape_of
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from .generators import split_key

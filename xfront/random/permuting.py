@@ -9,10 +9,11 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
-from ..arrays.annotations import Array, ArrayLike, ModeLike, ShapeLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager, tellable
-from ..arrays.operands import (
+from ..base.dimension_numbers import ModeLike
+from ..binding.annotations import Array, ArrayLike, ShapeLike, ShardingLike
+from ..binding.tracebacks import front_door
+from ..eager.dispatch import eager, tellable
+from ..eager.operands import (
     are_sizes,
     broadcast_to,
     convert,
@@ -23,9 +24,9 @@ from ..arrays.operands import (
     promote_inexact,
     shape_of,
 )
-from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
+from ..values.arguments import at_home
 from .bits import randint, uniform_in
 from .distributions import check_mode, gumbel_noise
 from .generators import draw

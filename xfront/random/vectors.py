@@ -6,12 +6,12 @@ from typing import Any
 
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
-from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
-from ..arrays.operands import convert, index_of, operand, promote_inexact, shape_of
+from ..binding.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
+from ..eager.dispatch import eager
+from ..eager.operands import convert, index_of, operand, promote_inexact, shape_of
 from ..tracing.trace import emit
 from ..tracing.tracer import as_tracer
+from ..values.arguments import at_home
 from .distributions import normal_dtype, normal_in
 from .keys import typed_key
 from .parameters import chosen_dtype, in_dtype, size_of

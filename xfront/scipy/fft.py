@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import convert, index_of, listed, normalize_axis, promote_inexact
+from ..base.on_demand import shown as _shown
+from ..binding.annotations import Array, ArrayLike
+from ..eager.dispatch import eager
+from ..eager.operands import convert, index_of, listed, normalize_axis, promote_inexact
 from ..numpy.fft import _sized
 from ..numpy.reductions import wide
-from ..on_demand import shown as _shown
 from ..tracing.tracer import as_tracer
 
 Sizes = Sequence[int] | None

@@ -1,7 +1,7 @@
 """Integrals of samples."""
 
+from ..base.on_demand import shown as _shown
 from ..numpy.differences import trapezoid
-from ..on_demand import shown as _shown
 
 __all__ = ["trapezoid"]
 __dir__ = _shown(globals())

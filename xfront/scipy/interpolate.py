@@ -10,11 +10,11 @@ import numpy as np
 from xfront_ir.dtypes import from_numpy
 
 from .. import numpy as jnp
-from ..arrays.arguments import only
-from ..arrays.operands import array_like, inexact_dtype
-from ..on_demand import shown as _shown
-from ..tracebacks import front_door
+from ..base.on_demand import shown as _shown
+from ..binding.tracebacks import front_door
+from ..eager.operands import array_like, inexact_dtype
 from ..tracing.tracer import Tracer
+from ..values.arguments import only
 
 
 class RegularGridInterpolator:

@@ -17,19 +17,19 @@ import numpy as np
 from xfront_ir import ops
 
 from .. import numpy as jnp
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.arguments import only
-from ..arrays.dispatch import eager
-from ..arrays.operands import broadcast_to, check_ranks, operand, promote
+from ..base.on_demand import shown as _shown
+from ..binding.annotations import Array, ArrayLike
+from ..binding.tracebacks import front_door, warn
+from ..eager.dispatch import eager
+from ..eager.operands import broadcast_to, check_ranks, operand, promote
 from ..lax import factorizations as lax
 from ..lax.implicit import custom_linear_solve
 from ..numpy.contractions import exact_matmul
 from ..numpy.factors import lu_solved, one_batch
-from ..on_demand import shown as _shown
-from ..tracebacks import front_door, warn
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from ..transforms.autodiff import jvp
+from ..values.arguments import only
 from .matrix_functions import (
     eigh_tridiagonal,
     funm,

@@ -13,20 +13,20 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from .. import numpy as jnp
-from ..arrays.annotations import Array, ArrayLike
-from ..arrays.arguments import only
-from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, index_of, promote_inexact
+from ..binding.annotations import Array, ArrayLike
+from ..binding.tracebacks import front_door
+from ..composed.matrix_functions import qdwh
+from ..eager.dispatch import eager
+from ..eager.operands import array_like, index_of, promote_inexact
 from ..lax import factorizations as lax
 from ..lax.control_flow import fori_loop
 from ..lax.implicit import custom_linear_solve
-from ..lax.matrix_functions import qdwh
 from ..lax.shape import stop_gradient
 from ..numpy.contractions import exact_matmul
-from ..tracebacks import front_door
 from ..tracing.tracer import Tracer
 from ..transforms.custom_jvp import custom_jvp
 from ..transforms.vmap import vmap
+from ..values.arguments import only
 
 
 def promoted(name: str, *given: Any) -> list[Tracer]:

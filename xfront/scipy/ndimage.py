@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
-from ..arrays.annotations import ArrayLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, default_float, index_of, operand
-from ..on_demand import shown as _shown
-from ..tracebacks import front_door
+from ..base.on_demand import shown as _shown
+from ..binding.annotations import ArrayLike
+from ..binding.tracebacks import front_door
+from ..eager.dispatch import eager
+from ..eager.operands import array_like, default_float, index_of, operand
 
 
 def _mirrored(i: Any, n: int) -> Any:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import numpy as jnp
-from ..arrays.annotations import ArrayLike
-from ..arrays.operands import array_like, index_of
+from ..base.on_demand import shown as _shown
+from ..binding.annotations import ArrayLike
+from ..binding.tracebacks import front_door
+from ..eager.operands import array_like, index_of
 from ..lax.control_flow import cond, while_loop
-from ..on_demand import shown as _shown
-from ..tracebacks import front_door
 from ..transforms.autodiff import value_and_grad
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
-from ..arrays.annotations import Array, ArrayLike, DTypeLike
-from ..arrays.dispatch import eager
-from ..arrays.operands import broadcast_shapes, broadcast_to, index_of, promote, promote_inexact
+from ..binding.annotations import Array, ArrayLike, DTypeLike
+from ..eager.dispatch import eager
+from ..eager.operands import broadcast_shapes, broadcast_to, index_of, promote, promote_inexact
 from ..tracing.tracer import Tracer, as_tracer
 
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import binding
-from ..arrays.annotations import Array, ArrayLike, DTypeLike
-from ..arrays.binding import ArrayImpl, Sharding
-from ..arrays.keys import KeyArray, key_array, key_base
-from ..tracebacks import front_door
+from .. import binding
+from ..binding import ArrayImpl, Sharding
+from ..binding.annotations import Array, ArrayLike, DTypeLike
+from ..binding.tracebacks import front_door
+from ..values.keys import KeyArray, key_array, key_base
 
 
 @front_door

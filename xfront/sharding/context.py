@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import binding
-from ..tracebacks import front_door
+from .. import binding
+from ..binding.partition_spec import PartitionSpec, axes_of
+from ..binding.tracebacks import front_door
 from ..tracing.trace import state as tracing
 from .entered import Entered
 from .mesh import AbstractMesh, Mesh
 from .named import NamedSharding
-from .partition_spec import PartitionSpec, axes_of
 
 _EMPTY_ABSTRACT = AbstractMesh((), ())
 

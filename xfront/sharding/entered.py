@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays import binding
+from .. import binding
 
 
 class Entered:

@@ -12,12 +12,12 @@ import numpy as np
 from lowering.topologies import devices_of, name_of
 from xfront_ir.sharding import MeshAxes
 
-from ..arrays import binding
-from ..arrays.manual_axes import ManualAxisType
-from ..config import disallow_mesh_context_manager
-from ..tracebacks import front_door
+from .. import binding
+from ..base.config import disallow_mesh_context_manager
+from ..binding.fixed import Fixed
+from ..binding.manual_axes import ManualAxisType
+from ..binding.tracebacks import front_door
 from .entered import Entered
-from .fixed import Fixed
 
 
 class AxisType(enum.Enum):

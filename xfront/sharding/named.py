@@ -13,11 +13,11 @@ import numpy as np
 from xfront_ir import sharding as data
 from xfront_ir.errors import IRValueError
 
-from ..arrays import binding
-from ..arrays.binding import NamedSharding, Sharding, SingleDeviceSharding
+from .. import binding
+from ..binding import NamedSharding, Sharding, SingleDeviceSharding
+from ..binding.partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
 from .errors import DuplicateSpecError, IndivisibleError
 from .mesh import AbstractMesh, Mesh, abstract_mesh, known_by_axes, mesh_of
-from .partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
 
 GSPMDSharding = binding.GSPMDSharding
 NamedSharding.__doc__ = """A mesh, and a spec that divides each dimension over its axes.

@@ -19,10 +19,10 @@ from xfront_ir import sharding as data
 from xfront_ir.core import Function
 from xfront_ir.types import TensorType
 
-from ..arrays import binding
-from ..arrays.binding import ArrayImpl
-from ..arrays.commitment import commitment
-from ..arrays.keys import KeyArray
+from .. import binding
+from ..binding import ArrayImpl
+from ..values.commitment import commitment
+from ..values.keys import KeyArray
 from .context import context_mesh
 from .mesh import Mesh, mesh_of
 from .named import (

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from xfront_ir.core import Function, Value
 from xfront_ir.passes.varying import NOWHERE, Axes, Names, Sets, Varying, varying
 
-from ..config import auto_pcast
-from ..sharding.regions import follows, regions
+from ..base.config import auto_pcast
+from .regions import follows, regions
 
 if TYPE_CHECKING:
-    from .trace import Trace
+    from .recording import Recording
 
 
 class Following:
@@ -29,7 +29,7 @@ class Following:
 
     __slots__ = ("_run", "asked", "axes", "depth", "n_ops", "n_own", "n_params", "origins", "trace")
 
-    def __init__(self, trace: Trace, outer: Following | None, origins: Sequence[Any] | None,
+    def __init__(self, trace: Recording, outer: Following | None, origins: Sequence[Any] | None,
                  n_own: int) -> None:
         self.trace, self.origins, self.n_own = trace, origins, n_own
         self.n_params = self.n_ops = 0
@@ -86,7 +86,7 @@ def varies(x: Any) -> Names:
     return x if type(x) is frozenset else getattr(x, "varies", NOWHERE)
 
 
-def followed(trace: Trace, outer: Trace | None, origins: Sequence[Any] | None, n_own: int
+def followed(trace: Recording, outer: Recording | None, origins: Sequence[Any] | None, n_own: int
              ) -> Following | None:
     """The Following of a trace that is opened in `outer`; None where no axes are followed."""
     if not follows():

@@ -11,24 +11,24 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from xfront_ir.core import Value
-from xfront_ir.opdef import ZERO
+from xfront_ir.definition import ZERO
 
 from .tracer import Tracer
 
 if TYPE_CHECKING:
-    from .trace import Trace
+    from .recording import Recording
 
 
 class Reached:
     """The derivatives that reach the values of one trace.
 
-    `Trace.given` has for each parameter that the trace was opened with the value outside for which
-    it stands, or the derivatives that reach it; it is empty where none does.
+    `Recording.given` has for each parameter that the trace was opened with the value outside for
+    which it stands, or the derivatives that reach it; it is empty where none does.
     """
 
     __slots__ = ("found", "n_ops", "n_params", "trace")
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Recording) -> None:
         self.trace = trace
         self.found: dict[Value, int] = {}
         self.n_params = self.n_ops = 0

@@ -24,25 +24,26 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes
 from xfront_ir.analysis import axis_names
-from xfront_ir.builder import Builder
 from xfront_ir.core import NO_ATTRS, Function, Op, Value
+from xfront_ir.definition import OpDef, lookup
 from xfront_ir.dtypes import DType
 from xfront_ir.literal import MAX_LITERAL_BYTES, Literal, literal
 from xfront_ir.locations import LIBRARY_FILES, USER_FILES, Location
 from xfront_ir.locations import capture as capture_location
-from xfront_ir.opdef import OpDef, Pending, lookup
+from xfront_ir.opdef import Pending, type_of_alike
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import TensorType, tensor
 
-from .. import monitoring
-from ..arrays import binding
-from ..arrays.keys import KeyArray
-from ..arrays.refs import REFS, Ref, is_traced
-from ..config import check_tracer_leaks, enable_checks, log_compiles, no_tracing
-from ..config import staging as staging_state
-from ..errors import UnexpectedTracerError
-from ..sharding.regions import open_regions
+from .. import binding
+from ..base import monitoring
+from ..base.config import check_tracer_leaks, enable_checks, log_compiles, no_tracing
+from ..base.config import staging as staging_state
+from ..base.errors import UnexpectedTracerError
+from ..values.keys import KeyArray
+from ..values.refs import REFS, Ref, is_traced
 from . import watching
 from .following import Following, followed
+from .regions import open_regions
 from .tracer import Tracer
 
 WEAK_KINDS = frozenset((int, float, complex))
@@ -79,7 +80,7 @@ class State(threading.local):
 state = State()
 
 
-class Recorder(Builder):
+class Recorder(PlacedBuilder):
     """The builder of a trace, which refuses an op whose explicit axes of results are ambiguous."""
 
     __slots__ = ()
@@ -364,7 +365,7 @@ def emit_alike(definition: OpDef, x: Tracer, y: Any = None) -> Tracer:
         return _emit_elsewhere(definition, x, y)
     value = x.value
     kind = value.type
-    found = definition.alike.get(kind) or definition.of_alike(kind)
+    found = definition.alike.get(kind) or type_of_alike(definition, kind)
     place = state.place
     if place is None:
         frame = _frame(2)

@@ -1,31 +1,31 @@
 """The Tracer: the object with which a traced function computes in place of an array.
 
-It holds its trace and its IR value. Other files attach the rest: `arrays/operators.py` the methods
-and operators of Array, `tracing/concrete.py` what answers Python's questions (`bool`, `int`, ...).
+It holds its trace and its IR value. Other files attach the rest: `methods/operators.py` the methods
+and operators of Array, `running/concrete.py` what answers Python's questions (`bool`, `int`, ...).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from xfront_ir.core import Value
 from xfront_ir.passes.varying import NOWHERE
 
-from ..arrays import binding
-from ..arrays.keys import key_dtype
-
-if TYPE_CHECKING:
-    from .trace import Trace
+from .. import binding
+from ..values.keys import key_dtype
 
 
 class Tracer(binding.Array):  # type: ignore[misc]
-    """A value that is being recorded: shape and dtype are known, elements are not."""
+    """A value that is being recorded: shape and dtype are known, elements are not.
+
+    Its `home` is the `Trace` that records it.
+    """
 
     __slots__ = ("__weakref__", "home", "value", "weak")
 
     __array_priority__ = 1000
 
-    def __init__(self, home: Trace, value: Value, weak: bool) -> None:
+    def __init__(self, home: Any, value: Value, weak: bool) -> None:
         self.home, self.value, self.weak = home, value, weak
 
     def _is_traced_array(self) -> bool:
@@ -98,7 +98,7 @@ class Tracer(binding.Array):  # type: ignore[misc]
         return False
 
     @property
-    def _trace(self) -> Trace:
+    def _trace(self) -> Any:
         """The trace of this tracer, by the name that libraries use."""
         return self.home
 

@@ -12,10 +12,9 @@ import numpy as np
 from xfront_ir.core import Function
 from xfront_ir.locations import capture as capture_location
 
-from .. import monitoring
-from ..arrays import binding
-from ..arrays.keys import KeyArray
-from ..config import (
+from .. import binding
+from ..base import monitoring
+from ..base.config import (
     check_tracer_leaks,
     debug_infs,
     debug_key_reuse,
@@ -23,11 +22,12 @@ from ..config import (
     enable_checks,
     log_compiles,
 )
-from ..errors import UnexpectedTracerError
+from ..base.errors import UnexpectedTracerError
+from ..values.keys import KeyArray
 from .tracer import Tracer
 
 if TYPE_CHECKING:
-    from .trace import Trace
+    from .recording import Recording
 
 
 # --- traces ---------------------------------------------------------------------------------
@@ -37,14 +37,14 @@ def refuse_tracing(name: str, kind: str) -> None:
     raise RuntimeError(f"re-tracing function {name} for `{kind}`, but 'no_tracing' is set")
 
 
-def traced(trace: Trace, function: Function, seconds: float, is_outermost: bool) -> None:
+def traced(trace: Recording, function: Function, seconds: float, is_outermost: bool) -> None:
     """Log, record and check a trace that has been closed, as the options say.
 
     Raises: UnexpectedTracerError where one of its tracers is still alive; VerifyError where its
       Function is not valid.
     """
     if log_compiles.value:
-        from .. import logs  # seldom needed
+        from ..base import logs  # seldom needed
 
         logs.write(logs.DISPATCH, True, f"Finished tracing {function.name} for "
                    f"{trace.kind} in {seconds:.9f} sec")
@@ -63,7 +63,7 @@ def verified(function: Function) -> None:
     verifier.verify(function)
 
 
-def _leaked(trace: Trace, function: Function) -> list[Tracer]:
+def _leaked(trace: Recording, function: Function) -> list[Tracer]:
     found = [t for t in gc.get_referrers(trace) if type(t) is Tracer]
     if not found:
         return found
@@ -88,7 +88,7 @@ def _held_by_rules(function: Function) -> set[int]:
     return held
 
 
-def refuse_leaks(trace: Trace, function: Function) -> None:
+def refuse_leaks(trace: Recording, function: Function) -> None:
     """Refuse tracers of a closed trace that are still alive. Raises: UnexpectedTracerError."""
     if _leaked(trace, function):
         gc.collect()                               # cycles are not leaks
@@ -112,7 +112,7 @@ def refuse_leaks(trace: Trace, function: Function) -> None:
 def explain_miss(name: str, fun: Any, key: tuple, known: Sequence[tuple],
                  names: Sequence[str]) -> None:
     """Log how a new signature of a function differs from the signatures that have been traced."""
-    from .. import logs  # seldom needed
+    from ..base import logs  # seldom needed
 
     code = getattr(fun, "__code__", None)
     stands = f" defined at {code.co_filename}:{code.co_firstlineno}" if code else ""
@@ -135,7 +135,7 @@ def _likeness(old: tuple, new: tuple) -> float:
 
 def _differences(old: tuple, new: tuple, names: Sequence[str]) -> list[str]:
     found = []
-    (statics, tree, kinds, options, axes, sets), before = new, old
+    (statics, tree, kinds, options, axes, sets, inside), before = new, old
     if statics != before[0]:
         found.append("  different static arguments: now "
                      f"{[(p, x) for p, _, x in statics]} and before "
@@ -157,6 +157,9 @@ def _differences(old: tuple, new: tuple, names: Sequence[str]) -> list[str]:
         shown = [None if s is None else [sorted(x) for x in s] for s in (sets, before[5])]
         found.append("  arguments vary over different axes of a shard_map: now "
                      f"{shown[0]} and before {shown[1]}")
+    if inside != before[6]:
+        found.append("  derivatives around the call: there are some now" if inside else
+                     "  derivatives around the call: there were some before")
     return found
 
 
@@ -172,7 +175,7 @@ def is_heard() -> bool:
         return True
     if "logging" not in sys.modules:
         return False
-    from .. import logs  # seldom needed
+    from ..base import logs  # seldom needed
 
     return logs.is_heard(logs.DISPATCH) or logs.is_heard(logs.COMPILING)
 
@@ -199,7 +202,7 @@ def compiled(name: str, function: Function, lowering: float | None, seconds: flo
                                               fun_name=f"jit({name})")
     if not is_heard():
         return
-    from .. import logs  # seldom needed
+    from ..base import logs  # seldom needed
 
     loud = log_compiles.value
     listed = ", ".join([str(v.type) for v in function.params])

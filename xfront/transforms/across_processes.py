@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import binding
-from ..arrays.keys import KeyArray
+from .. import binding
+from ..binding.partition_spec import PartitionSpec, axes_of
 from ..sharding.assembly import make_array_from_single_device_arrays
 from ..sharding.mesh import Mesh
 from ..sharding.named import NamedSharding
-from ..sharding.partition_spec import PartitionSpec, axes_of
+from ..values.keys import KeyArray
 
 
 def local_part(mesh: Mesh) -> Mesh | None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from lowering.topologies import described
 
-from ..arrays import binding
-from ..arrays.placement import Placement, placement_of
+from .. import binding
+from ..running.placement import Placement, placement_of
 
 
 def there(place: Any, topology: str) -> Any:

@@ -21,19 +21,9 @@ from xfront_ir.passes.requests import GRAD, JVP
 from xfront_ir.passes.transpose import transpose as transpose_pass
 from xfront_ir.types import TensorType
 
-from ..arrays import binding
-from ..arrays.arguments import only
-from ..arrays.commitment import commitment
-from ..arrays.operands import is_array_like
-from ..devices import device_put
-from ..dtypes import float0
-from ..sharding.named import abstract_sharding
-from ..tracebacks import front_door, front_door_of
-from ..tracing.following import varies
-from ..tracing.programs import bind
-from ..tracing.trace import emit, pcast
-from ..tracing.tracer import Tracer
-from ..tree_util import (
+from .. import binding
+from ..base.dtypes import float0
+from ..base.trees import (
     Partial,
     keystr,
     tree_flatten,
@@ -41,6 +31,16 @@ from ..tree_util import (
     tree_structure,
     tree_unflatten,
 )
+from ..binding.tracebacks import front_door, front_door_of
+from ..eager.devices import device_put
+from ..eager.operands import is_array_like
+from ..running.programs import bind
+from ..sharding.named import abstract_sharding
+from ..tracing.following import varies
+from ..tracing.trace import emit, pcast
+from ..tracing.tracer import Tracer
+from ..values.arguments import only
+from ..values.commitment import commitment
 from .flat import (
     Arguments,
     Flat,
@@ -753,7 +753,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     >>> xfront.linear_transpose(lambda x: 3 * x, 1.0)(2.0)
     (Array(6., dtype=float32, weak_type=True),)
     """
-    from ..structs import struct_kind  # it stands on this floor
+    from .structs import struct_kind  # it stands on this floor
 
     no_axes("linear_transpose", reduce_axes)
     name = name_of(fun)

@@ -11,12 +11,12 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from xfront_ir import ops
 
-from ..arrays.arguments import only
-from ..tracebacks import front_door, front_door_of
-from ..tracing.programs import bind
+from ..base.trees import broadcast_prefix, tree_map, tree_unflatten
+from ..binding.tracebacks import front_door, front_door_of
+from ..running.programs import bind
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import broadcast_prefix, tree_map, tree_unflatten
+from ..values.arguments import only
 from .custom_rules import named_argnums, within
 from .flat import Arguments, fill, name_of, positions
 from .policies import asked_policy, checkpoint_policies

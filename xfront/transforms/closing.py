@@ -14,13 +14,14 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Value
 from xfront_ir.fingerprint import identity
 from xfront_ir.literal import Literal, literal
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import TensorType
 
-from ..arrays.binding import Array
-from ..arrays.keys import key_base
-from ..errors import UnexpectedTracerError
+from ..base.errors import UnexpectedTracerError
+from ..base.trees import default_registry
+from ..binding import Array
 from ..tracing.tracer import Tracer
-from ..tree_util import default_registry
+from ..values.keys import key_base
 from .flat import Flat
 
 
@@ -161,7 +162,7 @@ def arranged(function: Function, captures: Sequence[Any], n_own: int, types: Seq
              place: Mapping[Value, int]) -> Function:
     """A rule's Function with parameters own, one for each of `types`, rest. `place` gives the index
     in `types` of each captured tracer; captured arrays become literals."""
-    b = Builder(function.name)
+    b = PlacedBuilder(function.name)
     n_given = len(function.params) - len(captures)
     own = [b.param(v.type) for v in function.params[:n_own]]
     given = [b.param(t) for t in types]

@@ -11,7 +11,7 @@ from xfront_ir import ops
 from xfront_ir.core import Function
 from xfront_ir.opdef import Request
 
-from ..tree_util import tree_flatten, tree_map, tree_unflatten
+from ..base.trees import tree_flatten, tree_map, tree_unflatten
 from .custom_rules import (
     Rule,
     Ruled,

@@ -20,29 +20,30 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
-from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Value
+from xfront_ir.definition import OpDef
 from xfront_ir.fingerprint import fingerprint, identity, skeleton
-from xfront_ir.opdef import OpDef, Request
+from xfront_ir.opdef import Request
 from xfront_ir.passes.dead_code import dead_code
 from xfront_ir.passes.inline import expand
 from xfront_ir.passes.literals import abstract
 from xfront_ir.passes.varying import NOWHERE, varying
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import TensorType
 
-from ..arrays.dispatch import deepest
-from ..dtypes import float0
-from ..errors import UnexpectedTracerError
-from ..sharding.regions import open_regions
-from ..tracebacks import front_door, without_stages
-from ..tracing import concrete
-from ..tracing.compiled import to_array
+from ..base.dtypes import float0
+from ..base.errors import UnexpectedTracerError
+from ..base.trees import tree_unflatten
+from ..binding.tracebacks import front_door, without_stages
+from ..eager.dispatch import deepest
+from ..running import concrete
+from ..running.compiled import to_array
+from ..running.programs import bind
 from ..tracing.following import Following, varies
 from ..tracing.perturbed import innermost, reaching
-from ..tracing.programs import bind
+from ..tracing.regions import open_regions
 from ..tracing.trace import Recorded, Trace, emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import tree_unflatten
 from .closing import arranged, closes_over_tracer, closes_over_value, told_apart
 from .flat import Arguments, Flat, as_operand, fill, name_of, positions
 from .pickling import name_in_module
@@ -258,7 +259,7 @@ class Rule:
         if self.home is not None or not self.captures:   # it is never differentiated: without rules
             made = expand(made)
         read = {v for op in made.ops for v in op.operands}.union(made.returns)
-        b = Builder(self.name)                   # a value may depend on tangents, which are zero
+        b = PlacedBuilder(self.name)               # a value may depend on tangents, which are zero
         operands = [b.param(v.type) for v in made.params[:n]]
         zeros = {v: b.zeros(v.type) for v in made.params[n:] if v in read}
         made = made.replace(params=(*made.params[:n], *zeros), param_names=(), weak_params=())
@@ -289,7 +290,7 @@ class ResultOf:
 
 def restricted(whole: Function, types: tuple, perturbed: tuple, n_own: int) -> Function:
     """A jvp rule for all inexact operands, restricted to `perturbed`: other tangents are zero."""
-    b = Builder(whole.name)
+    b = PlacedBuilder(whole.name)
     operands = [b.param(t) for t in types]
     dots = [b.param(t) if p else b.zeros(t)
             for t, p in zip(types[:n_own], perturbed, strict=False) if t.is_inexact]

@@ -7,20 +7,13 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from xfront_ir import ops
-from xfront_ir.builder import Builder
 from xfront_ir.core import Function
 from xfront_ir.opdef import Request
+from xfront_ir.placed_builder import PlacedBuilder
 
-from ..arrays.arguments import only
-from ..dtypes import float0
-from ..errors import UnexpectedTracerError
-from ..structs import filled
-from ..tracebacks import front_door
-from ..tracing import concrete
-from ..tracing.perturbed import reaching
-from ..tracing.programs import bind
-from ..tracing.tracer import Tracer
-from ..tree_util import (
+from ..base.dtypes import float0
+from ..base.errors import UnexpectedTracerError
+from ..base.trees import (
     Partial,
     broadcast_prefix,
     keystr,
@@ -28,6 +21,12 @@ from ..tree_util import (
     tree_flatten_with_path,
     tree_unflatten,
 )
+from ..binding.tracebacks import front_door
+from ..running import concrete
+from ..running.programs import bind
+from ..tracing.perturbed import reaching
+from ..tracing.tracer import Tracer
+from ..values.arguments import only
 from .closing import arranged
 from .custom_rules import (
     ResultOf,
@@ -42,6 +41,7 @@ from .custom_rules import (
     zero_tangent,
 )
 from .flat import Arguments, Flat, as_operand, kind_of, name_of, trace_call, typed
+from .structs import filled
 from .symbolic import CustomVJPPrimal
 
 P = ParamSpec("P")
@@ -161,7 +161,7 @@ class VjpRule(Rule):
         self.parts = ahead, back
         if len(back.params) != len(ahead.returns):
             return back                          # bwd captures: fwd must save that
-        b = Builder(self.name)
+        b = PlacedBuilder(self.name)
         made = b.inline(ahead, [b.param(v.type) for v in ahead.params])
         cts = [b.param(v.type) for v in ahead.returns[:n_out]]
         return b.close((*made, *b.inline(back, (*made[n_out:], *cts))))

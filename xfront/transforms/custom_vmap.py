@@ -11,8 +11,8 @@ from xfront_ir.core import Function
 from xfront_ir.opdef import Request
 from xfront_ir.types import TensorType
 
+from ..base.trees import tree_flatten, tree_unflatten
 from ..tracing.trace import state
-from ..tree_util import tree_flatten, tree_unflatten
 from .closing import told_apart
 from .custom_rules import Rule, Ruled, order_params
 from .flat import Flat, kind_of, name_of, trace_call

@@ -16,10 +16,10 @@ from typing import Any
 
 from xfront_ir.types import TensorType
 
-from ..arrays.binding import ArrayImpl
-from ..arrays.keys import KeyArray
-from ..tracebacks import shorten, warn
-from ..tree_util import tree_leaves
+from ..base.trees import tree_leaves
+from ..binding import ArrayImpl
+from ..binding.tracebacks import shorten, warn
+from ..values.keys import KeyArray
 
 
 class ConsumedError(RuntimeError, ValueError):

@@ -13,16 +13,16 @@ import numpy as np
 from xfront_ir.core import Function
 from xfront_ir.passes.dead_code import dead_code
 
-from ..arrays import binding
-from ..arrays.dispatch import abstract
-from ..arrays.holders import held_by
-from ..arrays.keys import KeyArray
-from ..arrays.operands import SCALARS, held_array, is_array_like
-from ..arrays.refs import REFS, Ref
-from ..tracing.compiled import prune
+from .. import binding
+from ..base.holders import held_by
+from ..base.trees import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from ..eager.dispatch import abstract
+from ..eager.operands import SCALARS, held_array, is_array_like
+from ..running.compiled import prune
 from ..tracing.trace import Recorded, state, trace_function, type_of, used_as
 from ..tracing.tracer import Tracer
-from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from ..values.keys import KeyArray
+from ..values.refs import REFS, Ref
 from .float0 import HIDES, flat_values, hidden, is_hidden
 
 

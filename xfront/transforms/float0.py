@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import binding
-from ..dtypes import float0
+from .. import binding
+from ..base.dtypes import float0
+from ..base.trees import register_pytree_node, tree_flatten, tree_map
 from ..tracing.tracer import Tracer
-from ..tree_util import register_pytree_node, tree_flatten, tree_map
 
 
 class Hidden:

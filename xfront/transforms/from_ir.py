@@ -8,7 +8,7 @@ from typing import Any
 from xfront_ir.core import Function
 from xfront_ir.verifier import verify
 
-from ..tracing.programs import bind
+from ..running.programs import bind
 from .flat import as_operand, kind_of
 
 

@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from xfront_ir import ops
 
-from ..arrays import binding
-from ..arrays.high import TYPES, HiTracer, MappingSpec, is_high, type_of_high
-from ..arrays.refs import REFS, Ref
-from ..structs import ShapeDtypeStruct
-from ..tracing.programs import to_array
+from .. import binding
+from ..base.trees import register_pytree_node, tree_leaves, tree_map, tree_structure, tree_unflatten
+from ..running.programs import to_array
 from ..tracing.trace import Trace, emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import register_pytree_node, tree_leaves, tree_map, tree_structure, tree_unflatten
+from ..values.high import TYPES, HiTracer, MappingSpec, is_high, type_of_high
+from ..values.refs import REFS, Ref
 from .float0 import HIDES
+from .structs import ShapeDtypeStruct
 from .vmappable import RULES, Rules
 
 # --- nodes ----------------------------------------------------------------------------------

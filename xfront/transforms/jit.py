@@ -21,24 +21,24 @@ import numpy as np
 from lowering import warm_up
 from xfront_ir.analysis import axis_names, meshes
 
-from ..arrays import binding
-from ..arrays.dispatch import Program, deepest
-from ..arrays.placement import Placement, captured_on_several, placement
-from ..config import explain_cache_misses, trace_key
-from ..structs import filled
-from ..tracebacks import front_door, named_after
-from ..tracing import programs
-from ..tracing.compiled import living
+from .. import binding
+from ..base.config import explain_cache_misses, trace_key
+from ..base.trees import keystr, tree_flatten_with_path, tree_leaves, tree_unflatten
+from ..binding.tracebacks import front_door, named_after
+from ..eager.dispatch import Program, deepest
+from ..running import programs
+from ..running.compiled import living
+from ..running.placement import Placement, captured_on_several, placement
+from ..running.programs import bind, in_place
 from ..tracing.following import sets_of
-from ..tracing.programs import bind, in_place
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
 from ..tracing.watching import explain_miss
-from ..tree_util import keystr, tree_flatten_with_path, tree_leaves, tree_unflatten
 from .effort import Inline, is_early
 from .flat import Flat, as_operand, kind_of, name_of, positional_names, positions, trace_call
 from .float0 import HIDES, flat_values, hidden, is_hidden
 from .pickling import name_in_module
+from .structs import filled
 from .with_refs import call_with_refs, uses_refs
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class Options:
 def _kind_without_elements(name: str, x: Any) -> Any:
     """Type and weakness of a ShapeDtypeStruct, which stands for an argument that a function does
     not read; None for others."""
-    from ..structs import ShapeDtypeStruct, struct_kind  # it stands on this floor
+    from .structs import ShapeDtypeStruct, struct_kind  # it stands on this floor
 
     if type(x) is not ShapeDtypeStruct:
         return None
@@ -295,7 +295,7 @@ class Jitted:
         if compiled is not cached:               # methods of C++ cannot be pickled
             forget = compiled._clear_cache = lambda: cached._clear_cache()
             compiled._cache_size = lambda: cached._cache_size()
-        from ..stages import attach  # the stages stand on this file
+        from .stages import attach  # the stages stand on this file
 
         attach(compiled, self, forget)
         return compiled
@@ -481,7 +481,7 @@ class Jitted:
                 ins, outs = self.options.told.constraints(*self.placed(flat, args, kwargs))
             operands = [*map(as_operand, leaves), *flat.captures]
             if any([s is not None for s in (*ins, *outs)]):
-                from ..sharding.constraint import constrained  # with the first sharding
+                from ..eager.constraint import constrained  # with the first sharding
 
                 operands = constrained(operands, ins)
                 results = constrained(bind(flat.function, operands, name=self.name), outs)

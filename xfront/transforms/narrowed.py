@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tree_util import tree_flatten, tree_structure
+from ..base.trees import tree_flatten, tree_structure
 
 
 def moving_leaves(name: str, in_nzs: Any, primals: tuple) -> tuple[Any, list[Any], list[bool]]:

@@ -12,17 +12,17 @@ from typing import Any
 
 from lowering import clients
 from xfront_ir import ops
-from xfront_ir.builder import Builder
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.sharding import HOST, in_memory
 
-from ..arrays import binding
-from ..arrays.commitment import commitment
-from ..arrays.formats import Format, Layout
-from ..arrays.placement import ONE_DEVICE, Placement, Promised, placement, placement_of
-from ..structs import filled
+from .. import binding
+from ..base.trees import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
+from ..running.placement import ONE_DEVICE, Placement, Promised, placement, placement_of
 from ..tracing.trace import Recorded
-from ..tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
+from ..values.commitment import commitment
+from ..values.formats import Format, Layout
 from .flat import Flat
+from .structs import filled
 
 
 def check_given(device: Any, backend: Any, in_shardings: Any, out_shardings: Any) -> None:
@@ -159,7 +159,7 @@ class Told:
             return traced
         function = traced.function
         result = filled(traced.out_tree, function.return_types)
-        b = Builder(function.name)
+        b = PlacedBuilder(function.name)
         b.ops = list(function.ops)
         returns = []
         for v, s in zip(function.returns, self.results(result), strict=True):

@@ -18,15 +18,15 @@ import numpy as np
 from lowering import clients
 from xfront_ir import ops
 
-from ..arrays import binding
-from ..dtypes import float0
+from .. import binding
+from ..base.dtypes import float0
+from ..base.trees import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from ..binding.partition_spec import PartitionSpec
+from ..binding.tracebacks import front_door, named_after
 from ..sharding.errors import IndivisibleError
 from ..sharding.mesh import Mesh
-from ..sharding.partition_spec import PartitionSpec
-from ..tracebacks import front_door, named_after
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .across_processes import is_of_several, joined, local_part, own_part
 from .flat import kind_of, name_of, positions
 from .jit import jit
@@ -154,7 +154,7 @@ class _Parallel:
         if clients.processes() is None or state.current is not None or any(
                 [type(x) is Tracer for x in tree_leaves((args, kwargs))]):
             return None
-        from ..devices import devices  # stands beside this package
+        from ..eager.devices import devices  # stands beside this package
 
         chosen = devices(self.backend) if self.devices is None else self.devices
         mesh = Mesh(np.array(chosen[:self.size], object), (self.axis_name,))
@@ -246,7 +246,7 @@ class _Parallel:
         if found is None:
             there = self.devices
             if there is None:
-                from ..devices import local_devices  # stands beside this package
+                from ..eager.devices import local_devices  # stands beside this package
 
                 there = local_devices(backend=self.backend)
             if n > len(there):

@@ -66,7 +66,7 @@ class AskedPolicy:
         return isinstance(self._answer(op), Offloadable)
 
     def _answer(self, op: Any) -> Any:
-        from ..primitives import aval_of, parameters, primitive_of  # no policy, no import
+        from ..eager.primitives import aval_of, parameters, primitive_of  # no policy, no import
 
         return self.policy(primitive_of(op.definition), *[aval_of(v.type) for v in op.operands],
                            **parameters(op))

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import binding
-from ..on_demand import loaded_names
+from .. import binding
+from ..base.on_demand import loaded_names
 
 _LIBRARIES = {"xfront", "jax", "numpy", "ml_dtypes", "math", "operator", "functools", "itertools",
               "builtins"}

@@ -10,8 +10,8 @@ from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.passes.linearize import linearize
 
-from ..primitives import AbstractArray, aval_of, primitive_of
-from ..tree_util import keystr, tree_flatten_with_path
+from ..base.trees import keystr, tree_flatten_with_path
+from ..eager.primitives import AbstractArray, aval_of, primitive_of
 from .flat import Arguments, name_of
 
 

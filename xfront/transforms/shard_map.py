@@ -12,31 +12,31 @@ from collections.abc import Set as AbstractSet
 from typing import Any, NoReturn
 
 from xfront_ir import ops
-from xfront_ir.builder import Builder
 from xfront_ir.core import Function
 from xfront_ir.errors import IRValueError
 from xfront_ir.fixed import Named
 from xfront_ir.ops.shard_map import part_type, whole_type
 from xfront_ir.passes.varying import varying
+from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.sharding import MeshAxes, Sharding, Spec, replicated
 from xfront_ir.types import TensorType
 
-from ..arrays import binding
-from ..config import auto_pcast
-from ..sharding.constraint import shown
+from .. import binding
+from ..base.config import auto_pcast
+from ..base.trees import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from ..binding.partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
+from ..binding.tracebacks import front_door, front_door_of
+from ..eager.constraint import shown
+from ..running.programs import bind, in_place
 from ..sharding.context import use_abstract_mesh
 from ..sharding.errors import DuplicateSpecError
 from ..sharding.mesh import AbstractMesh, AxisType, Mesh
-from ..sharding.partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
-from ..sharding.regions import Region, follows, inside, manual_axes, regions
-from ..structs import filled
-from ..tracebacks import front_door, front_door_of
 from ..tracing.following import varies
-from ..tracing.programs import bind, in_place
+from ..tracing.regions import Region, follows, inside, manual_axes, regions
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .flat import Flat, as_operand, kind_of, name_of, positional_names, trace_call
+from .structs import filled
 
 Infer: Any = Named("Infer")
 """The default of `in_specs`: specs are read off the types of the arguments."""
@@ -280,7 +280,7 @@ class Mapped:
                  ) -> Function:
         """The body with results cast to the terms that `out_specs` says they are. Raises:
         ValueError where a result is a sum over other axes, or reduced over others."""
-        b = Builder(body.name)
+        b = PlacedBuilder(body.name)
         b.ops = list(body.ops)
         returns = []
         for i, (v, spec) in enumerate(zip(body.returns, outs, strict=True)):
@@ -448,7 +448,7 @@ def _set(names: Any) -> str:
 def mapped_program(name: str, body: Function, mesh: MeshAxes, axes: tuple[str, ...],
                    ins: Sequence[Spec], outs: Sequence[Spec], check_vma: bool) -> Function:
     """The Function of whole values that holds one `shard_map` op and nothing else."""
-    b = Builder(name)
+    b = PlacedBuilder(name)
     weak = body.weak_params or (False,) * len(ins)
     params = [b.param(whole_type(mesh, v.type, s), "", w)
               for v, s, w in zip(body.params, ins, weak, strict=True)]

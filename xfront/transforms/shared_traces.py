@@ -13,9 +13,9 @@ from typing import Any
 
 from xfront_ir.locations import is_library
 
-from ..arrays.binding import ArrayImpl
-from ..config import trace_key
-from ..tracing import programs
+from ..base.config import trace_key
+from ..binding import ArrayImpl
+from ..running import programs
 from ..tracing.following import sets_of
 from ..tracing.trace import state
 from .flat import Flat

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from typing import runtime_checkable as _runtime_checkable
 
 if TYPE_CHECKING:
-    from ..arrays.annotations import Array
-    from ..stages import Lowered, Traced
+    from ..binding.annotations import Array
+    from .stages import Lowered, Traced
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays.binding import AbstractArray
-from ..dtypes import float0
-from ..tree_util import tree_map
+from ..base.dtypes import float0
+from ..base.trees import tree_map
+from ..binding import AbstractArray
 from .flat import kind_of
 
 

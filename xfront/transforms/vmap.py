@@ -13,14 +13,8 @@ from xfront_ir.passes.requests import VECTORIZE
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.sharding import DividedBatch, Sharding, Spec
 
-from ..arrays.arguments import only
-from ..on_demand import above
-from ..structs import filled
-from ..tracebacks import front_door
-from ..tracing.programs import bind
-from ..tracing.trace import emit, state
-from ..tracing.tracer import Tracer
-from ..tree_util import (
+from ..base.on_demand import above
+from ..base.trees import (
     broadcast_prefix,
     keystr,
     tree_flatten,
@@ -28,7 +22,13 @@ from ..tree_util import (
     tree_structure,
     tree_unflatten,
 )
+from ..binding.tracebacks import front_door
+from ..running.programs import bind
+from ..tracing.trace import emit, state
+from ..tracing.tracer import Tracer
+from ..values.arguments import only
 from .flat import Flat, as_operand, kind_of, name_of, placed, positional_names, trace_call
+from .structs import filled
 from .vmappable import RULES, Apart, Results, holds_vmappable, is_spec
 
 P = ParamSpec("P")
@@ -44,7 +44,7 @@ def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
     try:
         flat = broadcast_prefix(axes, tree, is_leaf=lambda x: x is None or is_spec(x))
     except ValueError:
-        from ..tree_errors import first_difference, skeleton  # an error's costs
+        from ..base.tree_errors import first_difference, skeleton  # an error's costs
 
         structure = tree_structure(tree)
         where = first_difference(axes, skeleton(structure), None, what)
@@ -265,7 +265,7 @@ def _mapped(function: Function, request: Request, given: list, taken: list) -> l
                                   sharding=Sharding(mesh, Spec(dims, (), *sums), v.type.memory))
         return results
 
-    from ..sharding.told import in_a_trace  # with the first explicit axes
+    from ..eager.told import in_a_trace  # with the first explicit axes
 
     return in_a_trace(function.name, run, tuple(given), {})
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from ..structs import shape_struct
-from ..tree_util import broadcast_prefix, tree_flatten, tree_structure, tree_unflatten
+from ..base.trees import broadcast_prefix, tree_flatten, tree_structure, tree_unflatten
 from .flat import kind_of
+from .structs import shape_struct
 
 
 class Rules(NamedTuple):

@@ -12,14 +12,14 @@ from typing import Any
 from xfront_ir.core import remembered
 from xfront_ir.passes.discharge import discharge
 
-from ..arrays.placement import placement
-from ..arrays.refs import Ref
-from ..structs import filled
-from ..tracing.programs import bind
+from ..base.trees import tree_structure, tree_unflatten
+from ..running.placement import placement
+from ..running.programs import bind
 from ..tracing.trace import Recorded, state
 from ..tracing.tracer import Tracer
-from ..tree_util import tree_structure, tree_unflatten
+from ..values.refs import Ref
 from .flat import Flat, as_operand
+from .structs import filled
 
 
 def uses_refs(flat: Flat, leaves: Sequence[Any]) -> bool:

@@ -6,8 +6,8 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
+from ..definition import REGISTRY, OpDef
 from ..literal import literal
-from ..opdef import REGISTRY, OpDef
 
 FAMILIES = ("bits", "collective", "compare", "control", "conv", "convert", "custom", "custom_vmap",
             "dot", "effects", "eigen", "elementwise", "exported", "ffi", "fft", "gathering",

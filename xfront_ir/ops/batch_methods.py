@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
 from ..core import Op, Value
-from ..opdef import lookup
+from ..definition import lookup
+from ..placed_builder import PlacedBuilder
 from ..types import tensor
 from .families import move_batch
 
@@ -59,7 +60,7 @@ def by_method(b: Builder, op: Op, operands: Values, positions: Sequence[int | No
 
 def _by_example(b: Builder, op: Op, operands: Values, positions: Sequence[int | None], size: int,
                 unroll: int) -> Batched:
-    inner = Builder("example")
+    inner = PlacedBuilder("example")
     inner.loc = op.loc
     own = [inner.param(v.type) for v in op.operands]
     consts = [v for v, p in zip(own, positions, strict=True) if p is None]

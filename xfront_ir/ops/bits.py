@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..definition import LINEAR_OP, NONE
 from ..errors import IRTypeError
-from ..opdef import INT, LINEAR_OP, NONE, define
+from ..opdef import INT, define
 from ..traits import CHEAP, ELEMENTWISE, EXACT, LIGHT, MERGED, MIXES_BITS, mark
 from .families import batch_elementwise, elementwise, is_float, is_integer, is_logical
 

@@ -23,27 +23,17 @@ Source: StableHLO spec, the collective ops.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..builder import Builder
 from ..core import Op, Value
+from ..definition import LINEAR_OP, NONE, ZERO, OpDef, lookup
 from ..errors import IRTypeError, MissingRule
-from ..opdef import (
-    BOOL,
-    INT,
-    INTS,
-    LINEAR_OP,
-    NAMES,
-    NONE,
-    TREE,
-    ZERO,
-    OpDef,
-    define,
-    lookup,
-    optional,
-)
+from ..opdef import BOOL, INT, INTS, NAMES, TREE, define, optional
 from ..passes.bodies import vectorize
+from ..placed_builder import PlacedBuilder
 from ..spreading import alike, spreads, unchanged
 from ..types import I32, TensorType
 from .families import move_batch
@@ -53,7 +43,19 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ..passes.varying import Varying
-    from ..rules import Attrs, Axis, Batch, Batched, Infer, Positions, Types, Values, Varied
+    from ..rules import (
+        Attrs,
+        Axis,
+        Batch,
+        Batched,
+        Infer,
+        NewTangents,
+        Positions,
+        Tangents,
+        Types,
+        Values,
+        Varied,
+    )
 
 Ints = tuple[int, ...]
 
@@ -120,7 +122,7 @@ def _alone(op: Op, name: str) -> None:
 def _one_by_one(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis, write: Any
                 ) -> Batched:
     """Batching of an op over several axes, where `write` emits one op for each axis instead."""
-    inner = Builder(op.definition.name)
+    inner = PlacedBuilder(op.definition.name)
     x = inner.param(op.operands[0].type)
     each = [{**op.attrs, "axes": (a,), "sizes": (n,)}
             for a, n in zip(op.attrs["axes"], op.attrs["sizes"], strict=True)]
@@ -383,11 +385,15 @@ def _batch_all_to_all(b: Builder, op: Op, operands: Values, positions: Positions
     return (_merge(b, x, concat + 1) if tiled else x,), (0,)
 
 
+def _transpose_all_to_all(b: Builder, op: Op, cts: Tangents, known: Sequence[Any]) -> NewTangents:
+    split, concat = op.attrs["concat"], op.attrs["split"]
+    return (b.emit(all_to_all, cts[0], **{**op.attrs, "split": split, "concat": concat}),)
+
+
 all_to_all = define(
     "all_to_all", attrs={**_GROUPS, "split": INT, "concat": INT, "tiled": BOOL}, operands=1,
     infer=_infer_all_to_all, jvp=LINEAR_OP,
-    transpose=lambda b, op, cts, known: (b.emit(all_to_all, cts[0], **{
-        **op.attrs, "split": op.attrs["concat"], "concat": op.attrs["split"]}),),
+    transpose=_transpose_all_to_all,
     batch=_batch_all_to_all, mentions_axis=_mentioned, varying=_varying_exchange)
 
 

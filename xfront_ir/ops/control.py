@@ -21,21 +21,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
-from ..builder import Builder, SplitBuilder
+from ..builder import Builder
 from ..core import Function, Op, Value, forced
+from ..definition import LINEAR, OpDef, lookup
 from ..errors import IRTypeError
-from ..opdef import (
-    BODY,
-    BOOL,
-    FUNCTION,
-    FUNCTIONS,
-    INT,
-    LINEAR,
-    STR,
-    OpDef,
-    define,
-    lookup,
-)
+from ..opdef import BODY, BOOL, FUNCTION, FUNCTIONS, INT, STR, define
 from ..passes.bodies import (
     NOWHERE,
     Flags,
@@ -57,7 +47,9 @@ from ..passes.bodies import (
     unzip,
     vectorize,
 )
+from ..placed_builder import PlacedBuilder
 from ..regions import ALL, REST, Body, Regions, cut
+from ..split_builder import SplitBuilder
 from ..spreading import refuse_other_sums
 from ..types import TensorType
 from .families import move_batch
@@ -314,7 +306,7 @@ def _divided(b: SplitBuilder, index: Value, parts: Sequence[Linearized], known: 
 def _fill_slots(forward: Function, n_known: int, mine: Slots, slots: Types) -> Function:
     """`forward` with its saved values at their slots, and zeros at the slots of other branches."""
     def make() -> Function:
-        b = Builder(forward.name)
+        b = PlacedBuilder(forward.name)
         b.ops = list(forward.ops)
         saved = dict(zip(mine, forward.returns[n_known:], strict=True))
         return Function(forward.name, forward.params, b.ops, (
@@ -335,7 +327,7 @@ def _read_slots(part: Any, n_linear: int, shared: Slots, read: Slots, types: Typ
         result = dict(zip(read, carried[len(shared):], strict=True))
         residuals = [operand[i] if kind == "param" else result[i] if kind == "out"
                      else result[part.n_out + mine[i]] for kind, i in part.residuals]
-        b = Builder(linear.name)
+        b = PlacedBuilder(linear.name)
         b.params = [*[Value(v.type) for v in linear.params[:n_linear]], *carried]
         return b.close(b.inline(linear, (*b.params[:n_linear], *residuals)))
 
@@ -581,7 +573,7 @@ def _transpose_scan(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -
 
     def make() -> Function:                      # known consts, carry, sums, cts of ys, known xs
         p_consts, p_xs, p_carry, p_ys = cut(back.params, len(consts), len(known_xs), sum(carried))
-        inner = Builder(back.name)
+        inner = PlacedBuilder(back.name)
         inner.ops = list(back.ops)
         of_sums, of_carry, of_rows = cut(back.returns, sum(summed), sum(carried))
         totals = [Value(v.type) for v in of_sums]

@@ -14,8 +14,9 @@ import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core import Op, Value
+from ..definition import LINEAR, lookup
 from ..errors import IRTypeError
-from ..opdef import AXES, DTYPE, INT, INTS, LINEAR, TREE, define, lookup, optional
+from ..opdef import AXES, DTYPE, INT, INTS, TREE, define, optional
 from ..spreading import RESHARD, Dims, refuse, spreads
 from ..types import TensorType, tensor
 from .dot import check_precision, product_dtype
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..builder import Builder
-    from ..opdef import OpDef
+    from ..definition import OpDef
     from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 Ints = tuple[int, ...]

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..core import Op, Value
+from ..definition import LINEAR, LINEAR_OP, ZERO, OpDef
 from ..errors import IRTypeError
-from ..opdef import DTYPE, LINEAR, LINEAR_OP, ZERO, OpDef, define
+from ..opdef import DTYPE, define
 from ..spreading import each_as_it_is, spreads, unchanged
 from ..traits import (
     CHEAP,
@@ -27,8 +28,9 @@ from ..types import tensor
 from .families import batch_elementwise, move_batch
 
 if TYPE_CHECKING:
-    from ..builder import Builder, SplitBuilder
+    from ..builder import Builder
     from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
+    from ..split_builder import SplitBuilder
 
 # --- convert ------------------------------------------------------------------------------
 

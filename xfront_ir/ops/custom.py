@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
 from ..core import Function, Op, Value
+from ..definition import LINEAR, lookup
 from ..errors import IRTypeError
 from ..opdef import (
     BOOL,
@@ -30,13 +31,11 @@ from ..opdef import (
     DERIVATIVE,
     FUNCTION,
     INT,
-    LINEAR,
     PYTHON,
     STR,
     TYPES,
     Request,
     define,
-    lookup,
     optional,
 )
 from ..passes.bodies import (
@@ -61,12 +60,12 @@ from ..passes.bodies import (
     varying,
     vectorize,
 )
+from ..placed_builder import PlacedBuilder
 from ..regions import ALL, REST, Regions, cut
 from ..spreading import alike, anyhow, refuse_other_sums, spreads
 from ..types import TensorType, plain
 
 if TYPE_CHECKING:
-    from ..builder import SplitBuilder
     from ..passes.varying import Varying
     from ..rules import (
         Attrs,
@@ -79,6 +78,7 @@ if TYPE_CHECKING:
         Varied,
         WithTangents,
     )
+    from ..split_builder import SplitBuilder
 
 Types = tuple[TensorType, ...]
 
@@ -224,7 +224,7 @@ class BatchedRule(RuleOf):
         one = self.rule.function(Request("bwd", _example(residuals, saved),
                                          _example(cts, in_front), *zeros))
         many, out = vectorize(one, (*saved, *in_front), self.axis, self.inputs)
-        b = Builder(many.name)
+        b = PlacedBuilder(many.name)
         b.ops = list(many.ops)
         returns: list[Value] = []
         for v, wanted, p in zip(many.returns, self.inputs, out, strict=True):
@@ -283,7 +283,7 @@ def _with_tangents(op: Op, active: Flags) -> tuple[Function, Flags]:
     """The results of an op and the tangents that are not zero, by its rule; and which results have
     one. Bodies stand in place of calls and of ops with rules: a rule that calls its own function
     would otherwise be asked for ever."""
-    b = Builder(op.attrs["name"])
+    b = PlacedBuilder(op.attrs["name"])
     operands = [b.param(v.type) for v in op.operands]
     tangents = [b.param(v.type) if a else None for v, a in zip(operands, active, strict=True)]
     results, dots = op.definition.jvp(b, op.attrs, operands, tangents)
@@ -483,7 +483,7 @@ def tangent_function(types: Types, attrs: Attrs) -> Function:
         linear = (*[False] * len(saved), *[v.type.is_inexact for v in cts])
         integers = [v.type for v in cts if not v.type.is_inexact]
         moved, active = linear_transpose(backward, linear, attrs["perturbed"])
-        b = Builder(backward.name)
+        b = PlacedBuilder(backward.name)
         saved, dots = ([b.param(t) for t in group] for group in (residuals, tangents))
         zeros = [b.zeros(t) for t in integers]
         given = iter(b.inline(moved, (*saved, *zeros, *dots)))
@@ -608,7 +608,7 @@ def _expanded(op: Op) -> Function:
 
 
 def _fenced(fn: Function) -> Function:
-    b = Builder(fn.name)
+    b = PlacedBuilder(fn.name)
     b.params = [Value(v.type) for v in fn.params]
     return b.close(b.inline(fn, b.emit(lookup("optimization_barrier"), *b.params)))
 

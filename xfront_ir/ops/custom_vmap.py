@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
 from ..core import Function, Op, Value
-from ..opdef import FUNCTION, LINEAR, PYTHON, STR, Request, define
+from ..definition import LINEAR
+from ..opdef import FUNCTION, PYTHON, STR, Request, define
 from ..passes.bodies import (
     Flags,
     batched,
@@ -33,13 +34,14 @@ from ..passes.bodies import (
     unzip,
     vectorize,
 )
+from ..placed_builder import PlacedBuilder
 from ..types import TensorType
 from .custom import RULED, RuleOf, infer_body
 from .families import move_batch
 
 if TYPE_CHECKING:
-    from ..builder import SplitBuilder
     from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Values, WithTangents
+    from ..split_builder import SplitBuilder
 
 Types = tuple[TensorType, ...]
 
@@ -96,7 +98,7 @@ class Pushed(_Derived):
         n = len(self.active)
         of_dots = join(self.active, flags[n:], [False] * (n - sum(self.active)))
         either = tuple([f or d for f, d in zip(flags[:n], of_dots, strict=True)])
-        b = Builder(self.name)
+        b = PlacedBuilder(self.name)
         operands = [b.param(t) for t in types]
         wanted = (*either, *select(either, self.active))
         whole = [_with_batch(b, v, size) if w and not f else v
@@ -118,7 +120,7 @@ class Part(_Derived):
         self.types, self.given, self.kept = types, given, kept
 
     def _batch(self, types: Types, flags: Flags, size: int) -> Function:
-        b = Builder(self.name)
+        b = PlacedBuilder(self.name)
         operands = dict(zip(self.given, [b.param(t) for t in types], strict=True))
         batched = dict(zip(self.given, flags, strict=True))
         whole = [operands[i] if i in operands else b.zeros(t) for i, t in enumerate(self.types)]
@@ -151,12 +153,12 @@ class Pulled(_Derived):
         inner = self._asked(tuple(join(self.linear, moved, types[:n])), of_operands, size)
         ranks = [t.ndim - f for t, f in zip(types[n:], flags[n:], strict=True)]
         of_one = join(self.active_ct, ranks, [None] * (len(inner.returns) - len(ranks)))
-        outer = Builder(self.name)
+        outer = PlacedBuilder(self.name)
         params = [outer.param(v.type) for v in inner.params]
         outer_results = [_with_batch(outer, v, size) if v.type.ndim == rank else v
                          for v, rank in zip(outer.inline(inner, params), of_one, strict=True)]
         back, active = linear_transpose(outer.close(outer_results), self.linear, self.active_ct)
-        b = Builder(self.name)
+        b = PlacedBuilder(self.name)
         operands = [b.param(t) for t in types]
         cts = [v if f else _with_batch(b, v, size)
                for v, f in zip(operands[n:], flags[n:], strict=True)]

@@ -14,8 +14,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..core import Op, Value
+from ..definition import LINEAR, lookup
 from ..errors import IRTypeError
-from ..opdef import DTYPE, INTS, LINEAR, TREE, define, lookup, optional
+from ..opdef import DTYPE, INTS, TREE, define, optional
 from ..sharding import Sharding, Spec
 from ..spreading import SUMS, Dims, met, refuse, spreads
 from ..traits import CONTRACTS, mark
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..builder import Builder
+    from ..definition import OpDef
     from ..dtypes import DType
-    from ..opdef import OpDef
     from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 Ints = tuple[int, ...]

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from ..builder import Builder
 from ..core import Op
+from ..definition import NONE, ZERO
 from ..errors import IRTypeError, IRValueError
-from ..opdef import BOOL, NONE, SLOT, TYPES, ZERO, define, enum, optional
+from ..opdef import BOOL, SLOT, TYPES, define, enum, optional
 from ..spreading import anyhow, spreads
 from .batch_methods import METHODS, by_method
 

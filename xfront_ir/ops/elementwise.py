@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..core import Op, Value
+from ..definition import LINEAR, AttrKind, OpDef
 from ..dtypes import DType
 from ..errors import IRTypeError
-from ..opdef import INT, LINEAR, AttrKind, OpDef, define, enum
+from ..opdef import INT, define, enum
 from ..spreading import PRODUCTS, Dims, alike, listed, refuse, spreads
 from ..traits import (
     CHEAP,

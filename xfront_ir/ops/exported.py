@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..definition import NONE
 from ..errors import IRTypeError
-from ..opdef import BOOL, LITERAL, NAMES, NONE, STR, TYPES, define
+from ..opdef import BOOL, LITERAL, NAMES, STR, TYPES, define
 from ..spreading import anyhow, spreads
 from ..types import plain
 

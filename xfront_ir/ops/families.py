@@ -11,16 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core import Op, Value
+from ..definition import LINEAR, ZERO, OpDef, lookup
 from ..errors import IRTypeError
-from ..opdef import LINEAR, ZERO, OpDef, define, lookup
+from ..opdef import define
 from ..types import TensorType
 from .formulas import Formula, Term, formula
 from .shape import broadcast_in_dim, moved, transpose
 
 if TYPE_CHECKING:
     from ..builder import Builder
+    from ..definition import AttrKind, Marker
     from ..dtypes import DType
-    from ..opdef import AttrKind, Marker
     from ..rules import Attrs, Axis, Batched, Infer, Jvp, NewTangents, Strong, Tangents, Transpose
 
 Types = tuple[TensorType, ...]

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
 from ..core import Op
+from ..definition import NONE
 from ..errors import IRTypeError, IRValueError
-from ..opdef import BOOL, INT, INTS, NONE, STR, TREE, TYPES, define, enum, optional
+from ..opdef import BOOL, INT, INTS, STR, TREE, TYPES, define, enum, optional
 from ..spreading import anyhow, spreads
 from .batch_methods import METHODS, by_method
 from .effects import NoBatching

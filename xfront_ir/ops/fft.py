@@ -20,9 +20,10 @@ import numpy as np
 
 from .. import dtypes
 from ..core import Op, Value
+from ..definition import LINEAR_OP, lookup
 from ..errors import IRTypeError
 from ..literal import Literal
-from ..opdef import LINEAR_OP, SHAPE, define, enum, lookup
+from ..opdef import SHAPE, define, enum
 from ..spreading import resized, spreads
 from .families import move_batch
 from .indexing import pad

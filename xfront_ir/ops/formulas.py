@@ -21,8 +21,9 @@ from typing import Any
 
 from ..builder import Builder
 from ..core import Function, Value
+from ..definition import REGISTRY, OpDef
 from ..dtypes import DType
-from ..opdef import REGISTRY, OpDef
+from ..placed_builder import PlacedBuilder
 from ..types import TensorType
 
 Binary = Callable[["Term", Any], "Term"]
@@ -166,7 +167,7 @@ def of_values(fn: Callable[..., Term]) -> Callable[..., Value]:
 def _write(fn: Callable[..., Any], like: Sequence[Value], known: dict[str, Any]
            ) -> tuple[Function, bool]:
     """What `fn` writes for values of these types, and whether it gives a single term."""
-    b = Builder("formula")
+    b = PlacedBuilder("formula")
     made = fn(*[Term(b, b.param(v.type)) for v in like], **known)
     single = isinstance(made, Term)
     return b.close([t.value for t in ((made,) if single else made)]), single

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..core import Op, Value
+from ..definition import LINEAR, OpDef, lookup
 from ..errors import IRTypeError
 from ..literal import Literal
-from ..opdef import AXES, BOOL, LINEAR, LITERAL, SHAPE, OpDef, define, enum, lookup, optional
+from ..opdef import AXES, BOOL, LITERAL, SHAPE, define, enum, optional
 from ..spreading import Dims, met, refuse, spreads
 from ..traits import MERGED, MOVES, mark
 from ..types import TensorType

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..core import Op, Value
+from ..definition import LINEAR, LINEAR_OP, lookup
 from ..errors import IRTypeError
-from ..opdef import AXES, INT, INTS, LINEAR, LINEAR_OP, SHAPE, define, lookup
+from ..opdef import AXES, INT, INTS, SHAPE, define
 from ..spreading import RESHARD, Dims, listed, met, refuse, resized, spreads
 from ..traits import BRANCHES, CHEAP, MERGED, MOVES, REARRANGES, TERMWISE, mark
 from ..types import TensorType
@@ -21,7 +22,7 @@ from .shape import broadcast_in_dim, position_of
 
 if TYPE_CHECKING:
     from ..builder import Builder
-    from ..opdef import OpDef
+    from ..definition import OpDef
     from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 Ints = tuple[int, ...]

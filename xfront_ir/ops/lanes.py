@@ -24,8 +24,9 @@ from .. import dtypes
 from ..analysis import op_has_effects
 from ..builder import Builder
 from ..core import Function, Value
-from ..opdef import OpDef, lookup
+from ..definition import OpDef, lookup
 from ..passes.bodies import batched, bypassed, remembered, settle, vectorize, vectorize_into
+from ..placed_builder import PlacedBuilder
 from ..traits import LIGHT
 from ..types import I32, tensor
 from .families import move_batch
@@ -236,7 +237,7 @@ def _lane_branches(branch: Function, places: Places, axis: Any) -> tuple[Functio
         body, _ = vectorize(branch, in_front, axis, (0,) * len(branch.returns))
 
         def opened() -> Builder:
-            b = Builder(branch.name)
+            b = PlacedBuilder(branch.name)
             b.param(tensor((size,), dtypes.bool_))
             b.param(I32)
             for v, p in zip(branch.params, places, strict=True):

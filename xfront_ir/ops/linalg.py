@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..core import Op, Value
+from ..definition import NONE, ZERO, OpDef
 from ..errors import IRTypeError, MissingRule
-from ..opdef import BOOL, INT, NONE, ZERO, OpDef, define
+from ..opdef import BOOL, INT, define
 from ..spreading import leading, spreads
 from ..types import TensorType
 from .compare import eq, ge, gt

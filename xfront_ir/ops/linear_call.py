@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
 from ..core import Function, Op, Value
+from ..definition import LINEAR
 from ..errors import IRTypeError, MissingRule
-from ..opdef import FUNCTION, INT, LINEAR, define, optional
+from ..opdef import FUNCTION, INT, define, optional
 from ..passes.bodies import Flags, jvp_to, linear_transpose, remembered, strong, vectorize
+from ..placed_builder import PlacedBuilder
 from ..regions import REST, Body, Regions, cut
 from ..types import TensorType, plain
 from .elementwise import sub
@@ -195,7 +197,7 @@ def transposed_matvec(matvec: Function, n: int) -> Function:
         x, constants = cut(matvec.params, n)
         linear = (*[True] * n, *[False] * len(constants))
         back, active = linear_transpose(matvec, linear, (True,) * n)
-        b = Builder(f"{matvec.name}_transpose")
+        b = PlacedBuilder(f"{matvec.name}_transpose")
         y, given = ([b.param(v.type) for v in group] for group in (matvec.returns, constants))
         made = iter(b.inline(back, (*given, *y)))
         return b.close([next(made) if a else b.zeros(v.type)

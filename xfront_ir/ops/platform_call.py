@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..definition import NONE
 from ..errors import IRTypeError
-from ..opdef import INT, INTS, NONE, STR, TREE, TYPES, define
+from ..opdef import INT, INTS, STR, TREE, TYPES, define
 
 if TYPE_CHECKING:
     from ..rules import Attrs, Types

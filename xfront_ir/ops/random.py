@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from .. import dtypes
 from ..core import Op
+from ..definition import NONE, ZERO, AttrKind
 from ..errors import IRTypeError
-from ..opdef import DTYPE, INT, NONE, SHAPE, ZERO, AttrKind, define, enum
+from ..opdef import DTYPE, INT, SHAPE, define, enum
 from ..spreading import alike, anyhow, leading, spreads
 from ..traits import IN_ORDER, MERGED, MIXES_BITS, does, mark
 from ..types import TensorType, tensor

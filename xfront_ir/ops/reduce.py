@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core import Op, Value
+from ..definition import LINEAR_OP, ZERO, OpDef
 from ..errors import IRTypeError
-from ..opdef import AXES, BOOL, DTYPE, INT, LINEAR_OP, ZERO, OpDef, define
+from ..opdef import AXES, BOOL, DTYPE, INT, define
 from ..spreading import SUMS, along, gone, spreads
 from ..traits import BRANCHES, EXPENSIVE, LIGHT, MERGED, REDUCES, does, mark
 from ..types import TensorType

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
 from ..core import Function, Op, Value, forced
+from ..definition import NONE, lookup
 from ..dtypes import ref_dtype
 from ..errors import IRTypeError, MissingRule
-from ..opdef import NONE, define, lookup
+from ..opdef import define
 from ..passes.bodies import (
     content_type,
     discharge,
@@ -24,6 +25,7 @@ from ..passes.bodies import (
     refs_of,
     refuse_twice,
 )
+from ..placed_builder import PlacedBuilder
 from ..regions import Regions, cut
 from ..spreading import alike, spreads
 from .control import call, cond, scan
@@ -191,7 +193,7 @@ def _asked_by_the_body(b: Builder, op: Op, operands: Values) -> tuple[Op, list[V
     now.update(zip([op.operands[[*of_cond, *carry][i]] for i in which], contents, strict=True))
     inside = {op.operands[i]: Value(op.operands[i].type) for i in (*of_body, *of_cond)}
     state = [Value(op.operands[i].type) for i in carry]
-    inner = Builder(body.name)
+    inner = PlacedBuilder(body.name)
     turned = inner.inline(body, [*[inside[op.operands[i]] for i in of_body], *state])
     again = inner.inline(test, [*[inside[op.operands[i]] for i in of_cond], *turned])
     said = Value(answer.type)

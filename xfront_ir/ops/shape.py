@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..core import Op
+from ..definition import LINEAR_OP, ZERO, lookup
 from ..errors import IRTypeError
-from ..opdef import AXES, DTYPE, INT, LINEAR_OP, SHAPE, ZERO, define, lookup
+from ..opdef import AXES, DTYPE, INT, SHAPE, define
 from ..spreading import Dims, alike, refuse, spreads
 from ..traits import CHEAP, IN_ORDER, LIGHT, MERGED, MOVES, REARRANGES, does, mark
 from ..types import tensor
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..builder import Builder
-    from ..opdef import OpDef
+    from ..definition import OpDef
     from ..rules import Attrs, Axis, Batched, NewTangents, Positions, Tangents, Types, Values
 
 Shape = tuple[int, ...]

@@ -22,10 +22,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..analysis import axis_names, has_effects
-from ..builder import Builder, SplitBuilder
+from ..builder import Builder
 from ..core import Function, Op, Value, forced
+from ..definition import LINEAR, lookup
 from ..errors import IRTypeError, IRValueError
-from ..opdef import BODY, BOOL, LINEAR, MESH, NAMES, SPECS, define, lookup
+from ..opdef import BODY, BOOL, MESH, NAMES, SPECS, define
 from ..passes.bodies import (
     Flags,
     Linearized,
@@ -41,8 +42,10 @@ from ..passes.bodies import (
     varying,
     vectorize,
 )
+from ..placed_builder import PlacedBuilder
 from ..regions import REST, Body, Regions
 from ..sharding import DividedBatch, MeshAxes, Sharding, Spec, batch_axes, replicated
+from ..split_builder import SplitBuilder
 from ..types import TensorType, plain
 from .shape import reshape
 
@@ -213,7 +216,7 @@ def _divided(b: SplitBuilder, attrs: Attrs, parts: Linearized,
 
 def _saving(forward: Function, n: int, saved: Sequence[Value]) -> Function:
     """The forward side with saved values after its first n results, each with a new first axis."""
-    b = Builder(forward.name)
+    b = PlacedBuilder(forward.name)
     b.ops = list(forward.ops)
     rows = [b.emit(reshape, _alone(b, v, v.type, back=False), shape=(1, *v.type.shape))
             for v in saved]
@@ -222,7 +225,7 @@ def _saving(forward: Function, n: int, saved: Sequence[Value]) -> Function:
 
 def _reading(linear: Function, flags: Sequence[bool]) -> Function:
     """The linear side, whose flagged last parameters have a new first axis."""
-    b = Builder(linear.name)
+    b = PlacedBuilder(linear.name)
     n = len(linear.params) - len(flags)
     operands = [b.param(v.type) for v in linear.params[:n]]
     for v, in_row in zip(linear.params[n:], flags, strict=True):
@@ -279,7 +282,7 @@ def _transpose(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> New
 def _of_copies(back: Function, n: int, copies: Sequence[Any], sums: Sequence[Any]) -> Function:
     """The transpose where devices have copies. Each device takes its share of the cotangents, which
     come after the first n parameters; the cotangents that it gives are summed."""
-    b = Builder(back.name)
+    b = PlacedBuilder(back.name)
     operands = [b.param(v.type) for v in back.params]
     for i, (_, sizes) in enumerate(copies, n):
         count = 1

@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..core import Op, Value
+from ..definition import LINEAR_OP, lookup
 from ..errors import IRTypeError, IRValueError, MissingRule
-from ..opdef import LINEAR_OP, SHARDING, define, infer_anyway, lookup
+from ..opdef import SHARDING, define, infer_anyway
 from ..sharding import Sharding, Spec, batch_axes, replicated
 from ..spreading import SUMS, alike, as_inferred, listed, refuse, spreads
 from ..types import TensorType

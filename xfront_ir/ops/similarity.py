@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from .. import dtypes
 from ..core import Op
+from ..definition import NONE
 from ..errors import IRTypeError, MissingRule
-from ..opdef import BOOL, NONE, define
+from ..opdef import BOOL, define
 from ..spreading import leading, spreads
 from .formulas import Term, formula
 from .linalg import batch_leading, conjugate, matrix, one_batch

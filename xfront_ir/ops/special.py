@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..core import Op, Value
+from ..definition import NONE, OpDef
 from ..errors import MissingRule
-from ..opdef import NONE, OpDef
 from ..spreading import alike, spreads
 from ..traits import EXPENSIVE, MERGED, does, mark
 from .elementwise import clamp, exp, floor, log, log1p, sign, sin, sqrt, square, tanh

@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..core import Value
-from ..opdef import DTYPE, TREE, OpDef, define, optional
+from ..definition import OpDef
+from ..opdef import DTYPE, TREE, define, optional
 from ..spreading import PRODUCTS, SUMS, alike, spreads
 from .dot import (
     batch_dot_general,

@@ -21,8 +21,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..core import Op
+from ..definition import LINEAR_OP
 from ..errors import IRTypeError, ShardingTypeError
-from ..opdef import LINEAR_OP, MESH, NAMES, define, enum
+from ..opdef import MESH, NAMES, define, enum
 from ..sharding import MeshAxes, Sharding, Spec
 from ..spreading import as_inferred, spreads
 from ..types import TensorType

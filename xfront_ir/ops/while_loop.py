@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import dtypes
 from ..builder import Builder
 from ..core import Function, Op, Value
+from ..definition import LINEAR, lookup
 from ..errors import IRTypeError, MissingRule
-from ..opdef import FUNCTION, INT, INTS, LINEAR, define, lookup, optional
+from ..opdef import FUNCTION, INT, INTS, define, optional
 from ..passes.bodies import (
     Flags,
     batched,
@@ -43,6 +44,7 @@ from ..passes.bodies import (
     strong,
     vectorize,
 )
+from ..placed_builder import PlacedBuilder
 from ..regions import REST, Body, Regions, cut
 from ..types import I32, TensorType, tensor
 from .control import (
@@ -61,7 +63,6 @@ from .sharding import summed_as
 from .words import words_of, wrapped
 
 if TYPE_CHECKING:
-    from ..builder import SplitBuilder
     from ..passes.varying import Varying
     from ..rules import (
         Attrs,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
         Varied,
         WithTangents,
     )
+    from ..split_builder import SplitBuilder
 
 CHECKPOINTS = 64
 """Reverse mode keeps the carries of at most this many turns."""
@@ -399,7 +401,7 @@ def _infer_tangent(types: Types, attrs: Attrs) -> Types:
 def _trace(name: str, groups: Sequence[Sequence[TensorType]],
            make: Callable[..., Sequence[Value]]) -> Function:
     """The Function whose results `make(b, *groups)` returns."""
-    b = Builder(name)
+    b = PlacedBuilder(name)
     return b.close(make(b, *[[b.param(t) for t in types] for types in groups]))
 
 

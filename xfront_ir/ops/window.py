@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 from .. import dtypes
 from ..builder import Builder
 from ..core import Function, Op, Value
+from ..definition import LINEAR_OP, OpDef
 from ..errors import IRTypeError
-from ..opdef import AXES, FUNCTION, INTS, LINEAR_OP, SHAPE, TREE, OpDef, define, enum
+from ..opdef import AXES, FUNCTION, INTS, SHAPE, TREE, define, enum
+from ..placed_builder import PlacedBuilder
 from ..regions import cut
 from ..spreading import Dims, met, spreads
 from ..types import TensorType, scalar
@@ -301,7 +303,7 @@ def _batch_by_body(b: Builder, op: Op, operands: Values, positions: Positions, a
         attrs = {**_batched({name: op.attrs[name] for name in ATTRS}, to),
                  "body": op.attrs["body"]}
         return b.emit(reduce_window, *moved, *inits, **attrs), (to,) * n
-    alone = Builder("windows")
+    alone = PlacedBuilder("windows")
     params = [alone.param(v.type) for v in op.operands]
     p_values, p_inits = COMBINED.split(op.attrs, params)
     fn = alone.close(_by_places(alone, op.attrs["body"], p_values, p_inits,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .. import dtypes
 from ..core import Value
-from ..opdef import lookup
+from ..definition import lookup
 from ..types import TensorType, tensor
 
 if TYPE_CHECKING:

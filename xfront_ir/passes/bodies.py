@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..analysis import axis_names, has_effects, op_has_effects
-from ..builder import Builder
 from ..core import Function, Op, Value, bodies_of, forced, remembered
 from ..fingerprint import identity
+from ..placed_builder import PlacedBuilder
 from ..regions import select
 from ..types import TensorType
 from .bypass import bypass
@@ -82,7 +82,7 @@ def _with_zeros(fn: Function, before: Sequence[Value], types: Sequence[TensorTyp
 
     `fn` returns the `active` ones, after `before`; the others are zeros.
     """
-    b = Builder(fn.name)
+    b = PlacedBuilder(fn.name)
     b.ops = list(fn.ops)
     given = iter(fn.returns[len(before):])
     found = [next(given) if a else None for a in active]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from ..analysis import op_has_effects
 from ..core import Function, Op, Value, remembered, renamed
-from ..opdef import lookup
+from ..definition import lookup
 from ..regions import (
     ByGroup,
     Held,

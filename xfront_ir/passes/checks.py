@@ -32,6 +32,7 @@ from ..ops.reduce import reduce_and, reduce_min
 from ..ops.refs import get, new_ref, swap
 from ..ops.shape import broadcast_in_dim, iota, reshape
 from ..ops.shard_map import shard_map
+from ..placed_builder import PlacedBuilder
 from ..regions import add, with_bodies
 from ..sharding import replicated
 from ..types import TensorType, tensor
@@ -71,7 +72,7 @@ def with_checks(fn: Function, checks: Checks) -> Checked:
     """
     walk = _Walk(checks)
     inner, used = walk.body(fn)
-    b = Builder(fn.name)
+    b = PlacedBuilder(fn.name)
     b.params = [Value(v.type) for v in fn.params]
     types = [NUMBER, *walk.told]
     refs = [b.emit(new_ref, b.zeros(t)) for t in types]
@@ -100,7 +101,7 @@ class _Walk:
         return found[0], found[1]
 
     def _body(self, fn: Function) -> tuple[Function, tuple[int, ...]]:
-        b = Builder(fn.name)
+        b = PlacedBuilder(fn.name)
         refs: dict[int, Value] = {}
         for op in fn.ops:
             b.loc = op.loc
@@ -144,7 +145,7 @@ class _Walk:
         the row of the first device whose checks failed."""
         axes, outs = op.attrs["axes"], op.attrs["out_specs"]
         n = op.attrs["mesh"].size_of(axes)
-        inner = Builder(checked.name)
+        inner = PlacedBuilder(checked.name)
         params = [Value(v.type) for v in checked.params[:len(op.operands)]]
         types = [self._type(k) for k in used]
         own = [inner.emit(new_ref, inner.zeros(t)) for t in types]
@@ -156,7 +157,7 @@ class _Walk:
         specs = [replicated(t.ndim).insert(0, axes) for t in types]
         made = Op(op.definition, op.operands, {**op.attrs, "body": body,
                   "out_specs": (*outs, *specs)}, (*op.results, *found), op.loc)
-        b = Builder(checked.name)
+        b = PlacedBuilder(checked.name)
         numbers = found[used.index(0)]
         failed = Term(b, numbers) != 0
         place = Term(b, b.emit(iota, dtype=dtypes.i32, shape=(n,), dimension=0))

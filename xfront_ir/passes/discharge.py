@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..builder import Builder
 from ..core import Function, Op, Value, remembered, renamed
 from ..dtypes import referred
 from ..errors import IRValueError, MissingRule
+from ..placed_builder import PlacedBuilder
 from ..types import TensorType, tensor
 
 Written = tuple[int, ...]
@@ -62,7 +62,7 @@ def discharge_to(fn: Function, written: Written) -> Function:
 def _discharge(fn: Function) -> tuple[Function, Written]:
     if not holds_refs(fn):
         return fn, ()
-    b = Builder(fn.name)
+    b = PlacedBuilder(fn.name)
     env: dict[Value, Value] = {}                 # for a reference, its content
     b.params = [Value(content_type(v.type)) if v.type.dtype.is_ref else v for v in fn.params]
     env.update(zip(fn.params, b.params, strict=True))

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from ..core import Function, Op, Value, renamed
+from ..definition import OpDef
 from ..literal import Literal, literal
-from ..opdef import OpDef
 from ..ops.control import call
 from ..ops.convert import convert, idle, stop_gradient
 from ..ops.elementwise import add, div, mul, neg, select, sub

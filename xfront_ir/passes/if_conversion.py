@@ -15,7 +15,8 @@ from collections.abc import Sequence
 
 from ..builder import Builder
 from ..core import Function, Op, Value, remembered, renamed
-from ..opdef import lookup
+from ..definition import lookup
+from ..placed_builder import PlacedBuilder
 from ..traits import CHEAP, ELEMENTWISE, MOVES
 
 DEAR = 16
@@ -30,7 +31,7 @@ def if_conversion(fn: Function) -> Function:
     """The Function with conds of light branches computed whole."""
     if not any([op.definition.has_bodies and _is_choice(op) for op in fn.ops]):
         return fn
-    b = Builder(fn.name)
+    b = PlacedBuilder(fn.name)
     env: dict[Value, Value] = {}
     changed = False
     for op in fn.ops:

@@ -19,10 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..builder import Builder, SplitBuilder
+from ..builder import Builder
 from ..core import Function, Value, remembered, renamed
+from ..definition import LINEAR_OP, NONE, ZERO
 from ..errors import IRTypeError
-from ..opdef import LINEAR_OP, NONE, ZERO
+from ..placed_builder import PlacedBuilder
+from ..split_builder import SplitBuilder
 from .inline import settle
 from .scopes import Scoped
 
@@ -47,7 +49,7 @@ def jvp(fn: Function, active: Flags) -> tuple[Function, Flags]:
 def _jvp(fn: Function, active: Flags) -> tuple[Function, Flags]:
     fn = settle(fn)
     check_active(fn, active)
-    b = Builder(fn.name)
+    b = PlacedBuilder(fn.name)
     b.params = list(fn.params)
     tangents = {v: Value(v.type) for v, a in zip(fn.params, active, strict=True) if a}
     given = tuple(tangents.values())

@@ -23,10 +23,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-from ..builder import Builder, SplitBuilder
 from ..core import Function, Op, Value, remembered
+from ..definition import LINEAR_OP
 from ..literal import literal
-from ..opdef import LINEAR_OP
+from ..placed_builder import PlacedBuilder
+from ..split_builder import SplitBuilder
 from .dead_code import dead_code, unread_code
 from .inline import settle
 from .jvp import Flags, check_active, push_forward
@@ -204,7 +205,7 @@ def _linear_transpose(fn: Function, linear: Flags, active_ct: Flags) -> tuple[Fu
     parts = divide(fn, linear)
     reached = [g for a, g in zip(parts.active_out, active_ct, strict=True) if a]
     back, active_in = transpose(parts.linear, len(parts.residuals), tuple(reached))
-    b = Builder(fn.name)
+    b = PlacedBuilder(fn.name)
     b.ops = list(parts.forward.ops)
     cts = [Value(v.type.cotangent) if g else None
            for v, g in zip(fn.returns, active_ct, strict=True)]
@@ -259,7 +260,7 @@ def _gradient(fn: Function, active: Flags, given: Flags, strong: bool) -> Functi
     linear_inputs = list(tangents.values())
     returns, moved = push_forward(b, fn, tangents)
     seeds = {i: Value(v.type.cotangent) for i, v in enumerate(fn.returns) if given[i]}
-    back = Builder(fn.name)
+    back = PlacedBuilder(fn.name)
     back.ops = b.ops
     reached = [(t, seeds[i]) for i, t in enumerate(moved) if t is not None and i in seeds]
     linear_ops = b.linear.ops

@@ -20,9 +20,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core import Function, Op, Value, remembered
+from ..definition import lookup
 from ..fingerprint import holders
 from ..literal import literal
-from ..opdef import Pending, lookup
+from ..opdef import Pending
 from ..regions import add
 
 Indices = tuple[int, ...]

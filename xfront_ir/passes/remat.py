@@ -23,8 +23,10 @@ from typing import Any, NamedTuple
 
 from ..builder import Builder
 from ..core import Function, Op, Value
-from ..opdef import infer_types, lookup
+from ..definition import lookup
+from ..opdef import infer_types
 from ..ops.words import zeros_of
+from ..placed_builder import PlacedBuilder
 from ..regions import ByGroup, Regions, keep, operands_read, rebuilt, select, with_bodies
 from ..sharding import HOST, in_memory, replicated
 from ..types import TensorType
@@ -70,7 +72,7 @@ def divide_checkpoint(body: Function, linear: Flags, policy: Any) -> Checkpointe
     read = tuple([i for i, v in enumerate(forward.params) if v in halves.read])
     given = [*[forward.params[i] for i in read], *saved]
     n = len(linear) - len(forward.params)        # of the tangents, which come first
-    b = Builder(body.name)
+    b = PlacedBuilder(body.name)
     b.params = [Value(v.type.in_memory(HOST) if v in parked else v.type)
                 for v in (*parts.linear.params[:n], *given)]
     recomputed = Function(body.name, given, halves.again, wanted)
@@ -78,7 +80,7 @@ def divide_checkpoint(body: Function, linear: Flags, policy: Any) -> Checkpointe
             for v, p in zip(given, b.params[n:], strict=True)]
     residuals = b.inline(recomputed, back)
     side = b.close(b.inline(parts.linear, (*b.params[:n], *residuals)))
-    f = Builder(forward.name)
+    f = PlacedBuilder(forward.name)
     f.ops = [*halves.ahead]
     left = [_moved(f, v, HOST) if v in parked else v for v in saved]
     ahead = dead_code(forward.replace(ops=tuple(f.ops),
@@ -239,7 +241,7 @@ def _by_parts(op: Op, live: set[Value], policy: Any) -> Divided | None:
     read = [v in half.read for v in body.params]
     specs = [replicated(v.type.ndim).insert(0, attrs["axes"]) for v in half.saved]
 
-    b = Builder(body.name)
+    b = PlacedBuilder(body.name)
     b.ops = [*half.ahead]
     rows = [b.emit(lookup("reshape"), v, shape=(1, *v.type.shape)) for v in half.saved]
     giving = {**attrs, "out_specs": (*attrs["out_specs"], *specs),
@@ -248,7 +250,7 @@ def _by_parts(op: Op, live: set[Value], policy: Any) -> Divided | None:
     kept = [Value(t) for t in types[len(op.results):]]
     first = Op(op.definition, op.operands, giving, (*op.results, *kept), op.loc)
 
-    b = Builder(body.name)
+    b = PlacedBuilder(body.name)
     own = select(body.params, read)
     b.params = [Value(v.type) for v in (*own, *rows)]
     saved = [b.emit(lookup("reshape"), p, shape=v.type.shape)
@@ -286,7 +288,7 @@ def _slots(saved: Sequence[Sequence[Value]]) -> tuple[list[TensorType], list[lis
 def _giving(body: Function, half: _Halves, places: Sequence[int], slots: Sequence[TensorType]
             ) -> Function:
     """A body that returns what it saves as well, and zeros for what other branches save."""
-    b = Builder(body.name)
+    b = PlacedBuilder(body.name)
     b.ops = [*half.ahead]
     own = dict(zip(places, half.saved, strict=True))
     more = [own[i] if i in own else zeros_of(b, t) for i, t in enumerate(slots)]

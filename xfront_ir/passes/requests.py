@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from ..builder import Builder
 from ..core import Function, Op
 from ..opdef import Pending, Request
+from ..placed_builder import PlacedBuilder
 from ..regions import select
 from ..types import TensorType
 from .bodies import jvp_to
@@ -124,7 +124,7 @@ def seeded_gradient(function: Function, active: Flags, seeded: int, strong: bool
     """The gradient Function where result `seeded` has the cotangent one, the others zero."""
     given = tuple([i == seeded for i in range(len(function.returns))])
     full = gradient(function, active, given, strong)
-    b = Builder(full.name)
+    b = PlacedBuilder(full.name)
     n = len(function.params)
     seed = full.params[n]
     b.ones(seed.type)

@@ -19,8 +19,9 @@ from collections.abc import Iterable, Sequence
 
 from ..builder import Builder
 from ..core import Function, Op, Value, remembered
+from ..definition import LINEAR, NONE, lookup
 from ..errors import IRTypeError
-from ..opdef import LINEAR, NONE, lookup
+from ..placed_builder import PlacedBuilder
 from .dead_code import dead_code
 from .jvp import Flags
 from .scopes import Scoped
@@ -46,7 +47,7 @@ def transpose(linear: Function, n_residuals: int, active_ct: Flags) -> tuple[Fun
 def _transpose(fn: Function, n_residuals: int, active_ct: Flags) -> tuple[Function, Flags]:
     n_inputs = len(fn.params) - n_residuals
     inputs, residuals = fn.params[:n_inputs], fn.params[n_inputs:]
-    b = Builder(fn.name)
+    b = PlacedBuilder(fn.name)
     given = [Value(v.type.cotangent) if a else None
              for v, a in zip(fn.returns, active_ct, strict=True)]
     made = push_back(b, fn.ops, inputs, fn.returns, given)

@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from ..builder import Builder
 from ..core import Function, Op, Value, remembered
+from ..definition import lookup
 from ..errors import IRValueError, MissingRule, ShardingTypeError
 from ..literal import literal
-from ..opdef import lookup
+from ..placed_builder import PlacedBuilder
 from ..types import TensorType
 from .scopes import Scoped
 from .vectorize import mentions
@@ -56,7 +56,7 @@ class Varying:
 
     def __init__(self, name: str, axes: Axes, asked: bool = False) -> None:
         self.axes, self.all, self.asked = dict(axes), axes, asked
-        self.b = Builder(name)
+        self.b = PlacedBuilder(name)
         self.sets: dict[Value, Names] = {}           # for values that vary at all
         self.names: dict[Value, Value] = {}          # values that others have replaced
         self.casts: dict[tuple[Value, Names], Value] = {}

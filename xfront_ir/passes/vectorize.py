@@ -22,8 +22,9 @@ from collections.abc import Sequence
 from ..analysis import axis_names
 from ..builder import Builder
 from ..core import Function, Op, Value, bodies_of, remembered, renamed
+from ..definition import NONE
 from ..errors import IRTypeError
-from ..opdef import NONE
+from ..placed_builder import PlacedBuilder
 from ..sharding import Spec
 from ..types import TensorType
 from .inline import settle
@@ -53,7 +54,7 @@ def vectorize(fn: Function, positions: Sequence[int | None], axis: Axis,
 def _vectorize(fn: Function, positions: Positions, axis: Axis, out: Positions | None
                ) -> tuple[Function, Positions]:
     fn, size = settle(fn), axis[1]
-    b = Builder(fn.name)
+    b = PlacedBuilder(fn.name)
     env: dict[Value, Value] = {}             # values that others have replaced
     place: dict[Value, int] = {}             # where the batched values have their axis
     params: list[Value] = []

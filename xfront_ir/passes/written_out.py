@@ -10,8 +10,8 @@ The Function that such an op is written as may hold further ones, and pending tr
 
 from __future__ import annotations
 
-from ..builder import Builder
 from ..core import Function, Op, Value, renamed
+from ..placed_builder import PlacedBuilder
 from .dead_code import dead_code
 from .inline import settle
 from .inside import everywhere
@@ -29,7 +29,7 @@ def _write(fn: Function) -> Function:
         if made is None:
             ops.append(op)
             continue
-        b = Builder(fn.name)
+        b = PlacedBuilder(fn.name)
         b.loc = op.loc
         returned = b.inline(written_out(settle(made)), op.operands)
         ops.extend(b.ops)

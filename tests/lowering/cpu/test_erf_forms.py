@@ -23,7 +23,7 @@ from tests.lowering.cpu.against_plain import (
 from xfront import random
 from xfront_ir import ops
 from xfront_ir.core import Function
-from xfront_ir.opdef import OpDef
+from xfront_ir.definition import OpDef
 
 OLD = compat.VERSION < (0, 11)
 N = 2 ** 20

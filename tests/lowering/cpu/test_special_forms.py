@@ -10,7 +10,7 @@ import xfront
 import xfront.numpy as jnp
 from tests.lowering.cpu.against_plain import named, program, samples, takes_a_form, variants
 from xfront_ir import ops
-from xfront_ir.opdef import OpDef
+from xfront_ir.definition import OpDef
 
 SIZE = 2 ** 17
 BOTH = pytest.mark.parametrize("definition", (ops.lgamma, ops.digamma), ids=lambda d: d.name)

@@ -12,11 +12,11 @@ import pytest
 import xfront as jax
 import xfront.numpy as jnp
 from xfront import lax
-from xfront.arrays.high import TYPES
 from xfront.experimental import cur_qdd, hijax
 from xfront.experimental.hijax import HiPrim, HiType, MappingSpec, ShapedArray, register_hitype
 from xfront.transforms.float0 import HIDES
 from xfront.transforms.vmappable import RULES
+from xfront.values.high import TYPES
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -11,7 +11,7 @@ import pytest
 import xfront as jax
 import xfront.numpy as jnp
 from xfront import export
-from xfront.tracing import compiled
+from xfront.running import compiled
 from xfront_ir.fingerprint import fingerprint
 
 X = np.linspace(0.1, 0.9, 3, dtype=np.float32)

@@ -15,8 +15,8 @@ from xfront import lax
 from xfront.extend import core
 from xfront.jaxpr.evaluating import eval_jaxpr, traced
 from xfront.jaxpr.views import ClosedJaxpr
-from xfront.stages import struct_kind
 from xfront.tracing.trace import state, trace_function
+from xfront.transforms.structs import struct_kind
 from xfront_ir import reference
 from xfront_ir.analysis import axis_names
 

@@ -138,7 +138,7 @@ def test_stop_gradient_of_trees():
 
 
 def test_named_scope():
-    from xfront.naming import named_call, named_scope
+    from xfront.tracing.naming import named_call, named_scope
 
     with named_scope("outer"):
         assert float(named_call(lambda x: lax.sin(x))(0.0)) == 0.0

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 import xfront
 import xfront.numpy as jnp
-from xfront.config import check_static_indices
+from xfront.base.config import check_static_indices
 from xfront.errors import ConcretizationTypeError, NonConcreteBooleanIndexError
 from xfront_ir import evaluate
 

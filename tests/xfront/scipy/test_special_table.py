@@ -9,7 +9,7 @@ import scipy.special as sp
 
 import xfront as jax
 import xfront.numpy as jnp
-from xfront.config import enable_x64
+from xfront.base.config import enable_x64
 from xfront.scipy import special
 
 INF, NAN = math.inf, math.nan

@@ -9,7 +9,7 @@ import scipy.stats as ss
 
 import xfront as jax
 import xfront.numpy as jnp
-from xfront.config import enable_x64
+from xfront.base.config import enable_x64
 from xfront.scipy import stats
 
 INF, NAN = float("inf"), float("nan")

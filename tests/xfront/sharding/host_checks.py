@@ -21,9 +21,9 @@ import xfront.numpy as jnp
 from tests.device_checks import checks_in, for_seeds, report
 from xfront import lax
 from xfront.experimental import io_callback
+from xfront.running import launching
 from xfront.sharding import Mesh, NamedSharding
 from xfront.sharding import PartitionSpec as P
-from xfront.tracing import launching
 
 DEVICES = int(sys.argv[1]) if __name__ == "__main__" else 8
 

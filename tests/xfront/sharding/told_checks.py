@@ -14,7 +14,7 @@ import xfront
 import xfront.numpy as jnp
 from tests.device_checks import checks_in, report
 from xfront import lax, nn, ops, random
-from xfront.arrays.array_class import Array
+from xfront.binding.array_class import Array
 from xfront.sharding import NamedSharding, set_mesh
 from xfront.sharding import PartitionSpec as P
 

@@ -13,9 +13,9 @@ import xfront
 import xfront.numpy as jnp
 from tests.device_checks import report
 from xfront import lax
+from xfront.running import launching
 from xfront.sharding import Mesh, NamedSharding
 from xfront.sharding import PartitionSpec as P
-from xfront.tracing import launching
 
 DEVICES = 8
 

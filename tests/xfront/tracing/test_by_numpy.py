@@ -16,10 +16,9 @@ import xfront
 import xfront.numpy as jnp
 from lowering import compile_function
 from tests.work import calls
-from xfront import lax, random
-from xfront.arrays import binding
-from xfront.arrays.placement import placement
-from xfront.tracing import by_numpy, compiled
+from xfront import binding, lax, random
+from xfront.running import by_numpy, compiled
+from xfront.running.placement import placement
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Value
@@ -478,7 +477,7 @@ SCRIPT = """
 import hashlib, sys
 import numpy as np
 import xfront as jax, xfront.numpy as jnp
-from xfront.tracing import by_numpy
+from xfront.running import by_numpy
 by_numpy.RUNS = int(sys.argv[1])
 digest = hashlib.sha256()
 for seed in range(4):

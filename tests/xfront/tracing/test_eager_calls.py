@@ -15,8 +15,8 @@ import pytest
 
 import xfront
 import xfront.numpy as jnp
-from xfront.arrays.dispatch import MOST_OF_ONE, eager
-from xfront.arrays.operands import operand
+from xfront.eager.dispatch import MOST_OF_ONE, eager
+from xfront.eager.operands import operand
 
 
 def _told(x: Any) -> str:

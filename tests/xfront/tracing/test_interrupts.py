@@ -13,9 +13,9 @@ import pytest
 import xfront
 import xfront.numpy as jnp
 from lowering.module import build_module
-from xfront.arrays.binding import default_client
-from xfront.config import staging
-from xfront.tracing import collector
+from xfront.base import collector
+from xfront.base.config import staging
+from xfront.binding import default_client
 from xfront.tracing.trace import state, trace_function
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder

@@ -30,7 +30,7 @@ import numpy as np
 import xfront, xfront.numpy as jnp
 from xfront import lax
 from xfront.sharding import Mesh, NamedSharding, PartitionSpec as P
-from xfront.tracing import launching
+from xfront.running import launching
 
 xfront.config.update("jax_num_cpu_devices", 8)
 mesh = Mesh(np.array(xfront.devices()), ("i",))

@@ -12,7 +12,8 @@ import xfront as jax
 import xfront.numpy as jnp
 from tests.xfront_ir.samples import op_counts
 from xfront import export, lax
-from xfront.tracing import programs
+from xfront.experimental import xla_metadata
+from xfront.running import programs
 from xfront_ir import Builder, Function, ops, skeleton, tensor
 from xfront_ir.dtypes import f32
 from xfront_ir.passes.literals import abstract
@@ -84,6 +85,7 @@ def linear(c: float) -> Callable[..., Any]:
 
 HOLDERS: dict[str, Callable[[float], Callable[..., Any]]] = {
     "call": lambda c: jax.jit(lambda v: v * c),
+    "xla_metadata_call": lambda c: xla_metadata.xla_metadata_call(lambda v: v * c, tag="mine"),
     "pending": lambda c: jax.jacfwd(lambda v: jnp.sin(v) * c),
     "cond": lambda c: lambda v: lax.cond(v[0] < 1.0, lambda: v * c, lambda: v * (c + 1.0)),
     "scan": lambda c: lambda v: lax.scan(lambda s, y: (s * c + y, s * y), v[0], v),

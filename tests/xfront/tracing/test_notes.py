@@ -13,7 +13,7 @@ import xfront as jax
 import xfront.numpy as jnp
 from lowering import compile as xla
 from lowering import disk_cache
-from xfront.tracing import compiled, notes, programs
+from xfront.running import compiled, notes, programs
 
 X = np.linspace(-1.0, 1.0, 5, dtype=np.float32)
 

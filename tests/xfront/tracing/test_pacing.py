@@ -12,8 +12,8 @@ import pytest
 
 import xfront
 import xfront.numpy as jnp
-from xfront.arrays import binding
-from xfront.tracing import pacing
+from xfront import binding
+from xfront.running import pacing
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_it_waits_at_once_where_no_result_is_small_or_the_kept_one_is_gone(waite
 ON_DEVICES = """
 import numpy as np, xfront, xfront.numpy as jnp
 from xfront.sharding import NamedSharding, PartitionSpec as P
-from xfront.arrays import binding
+from xfront import binding
 from lowering import compat
 compat.COLLECTIVES_NEED_THREADS = True
 xfront.config.update("jax_num_cpu_devices", 4)
@@ -146,7 +146,7 @@ def test_programs_on_one_device_between_others_are_not_waited_for() -> None:
     """Whichever place of the count they stand at, programs on several devices do not stop."""
     env = {**os.environ, "NPROC": "2"}
     text = ON_DEVICES.partition("def of_parts")[0] + """
-from xfront.tracing import pacing
+from xfront.running import pacing
 f = xfront.jit(lambda x: x * 0.5 + x.sum())
 g = xfront.jit(lambda y: y + 1)
 y = g(jnp.ones(3))

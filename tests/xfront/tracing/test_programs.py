@@ -11,7 +11,7 @@ import pytest
 import xfront as jax
 import xfront.numpy as jnp
 from xfront import lax
-from xfront.tracing import compiled, programs
+from xfront.running import compiled, programs
 
 
 @pytest.fixture

@@ -21,12 +21,13 @@ from hypothesis import strategies as st
 import xfront
 import xfront.numpy as jnp
 from xfront import lax
-from xfront.tracebacks import dressed
+from xfront.binding.tracebacks import dressed
 from xfront.tracing.trace import emit, emit_alike, scalar
 from xfront_ir import dtypes
 from xfront_ir.builder import Builder
+from xfront_ir.definition import REGISTRY
 from xfront_ir.errors import IRTypeError
-from xfront_ir.opdef import REGISTRY, Request
+from xfront_ir.opdef import Request, type_of_alike
 from xfront_ir.passes.requests import GRAD, JVP, VECTORIZE
 from xfront_ir.types import tensor
 
@@ -49,10 +50,10 @@ def test_remembered_types_are_those_of_the_rule(asked) -> None:
             wanted = Builder().emit(definition, *operands).type
         except IRTypeError as error:
             with pytest.raises(IRTypeError) as refused:
-                _ = definition.alike.get(kind) or definition.of_alike(kind)
+                _ = definition.alike.get(kind) or type_of_alike(definition, kind)
             assert str(refused.value) == str(error)
             continue
-        assert (definition.alike.get(kind) or definition.of_alike(kind)) is wanted
+        assert (definition.alike.get(kind) or type_of_alike(definition, kind)) is wanted
 
 
 def quick_functions():
@@ -82,7 +83,7 @@ def test_quick_functions_are_found() -> None:
                          ids=[f"{m.__name__}.{n}" for m, n, _, _ in QUICK])
 def test_quick_functions_give_as_many_operands_as_their_op_takes(module, name, function, definition
                                                                  ) -> None:
-    """`of_alike` asks the type rule for that number."""
+    """`type_of_alike` asks the type rule for that number."""
     taken = [p for p in inspect.signature(function).parameters.values()
              if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     assert len(taken) == definition.n_operands and not definition.attrs

@@ -28,8 +28,8 @@ import xfront.numpy as jnp
 from tests.samples import calls, numpy_rows
 from tests.samples.calls import Call
 from xfront import lax
-from xfront.arrays import templates
-from xfront.arrays.templates import Template
+from xfront.eager import templates
+from xfront.eager.templates import Template
 from xfront.tracing.trace import trace_function, type_of
 from xfront.tracing.tracer import Tracer
 from xfront_ir.printer import print_function

@@ -14,7 +14,7 @@ import pytest
 import xfront as jax
 import xfront.numpy as jnp
 from xfront import lax
-from xfront.config import config
+from xfront.base.config import config
 from xfront.errors import UnexpectedTracerError
 from xfront_ir import verifier
 

@@ -15,7 +15,7 @@ import xfront as jax
 import xfront.numpy as jnp
 from lowering import compat
 from xfront import lax
-from xfront.tracing import by_numpy
+from xfront.running import by_numpy
 
 HERE = "test_errors_of_transforms.py"
 X = np.ones(3, np.float32)

@@ -14,7 +14,7 @@ import lowering
 import xfront as jax
 import xfront.numpy as jnp
 from xfront import lax
-from xfront.tracing import by_numpy, programs
+from xfront.running import by_numpy, programs
 
 X = np.linspace(0.1, 0.9, 4, dtype=np.float32)
 

@@ -13,7 +13,7 @@ import xfront
 import xfront.numpy as jnp
 from benchmarks.control import repeated, uses
 from tests.work import calls
-from xfront.tracing import by_numpy
+from xfront.running import by_numpy
 from xfront_ir.sharding import MeshAxes
 
 USES = 10

@@ -1,6 +1,6 @@
 """Writes arrays of many devices to files and reads them, by TensorStore."""
 
-from ...on_demand import on_demand
+from ...base.on_demand import on_demand
 
 __all__, __getattr__, __dir__ = on_demand(
     __name__, {}, submodules=("serialization", "tensorstore_impl"))

@@ -20,11 +20,11 @@ from typing import Any
 
 from lowering import clients
 
-from ...arrays import binding
-from ...devices import process_index
-from ...on_demand import shown as _shown
-from ...tracebacks import front_door
-from ...tree_util import tree_map
+from ... import binding
+from ...base.on_demand import shown as _shown
+from ...base.trees import tree_map
+from ...binding.tracebacks import front_door
+from ...eager.devices import process_index
 from . import tensorstore_impl
 from .tensorstore_impl import ByteLimiter, async_deserialize, async_serialize, default_context
 

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import binding
-from ...arrays.formats import Format, sharding_in
-from ...devices import process_count, process_index
-from ...on_demand import shown as _shown
-from ...structs import ShapeDtypeStruct
-from ...tracebacks import front_door
+from ... import binding
+from ...base.on_demand import shown as _shown
+from ...binding.tracebacks import front_door
+from ...eager.devices import process_count, process_index
+from ...transforms.structs import ShapeDtypeStruct
+from ...values.formats import Format, sharding_in
 
 _SCHEME = re.compile(r"^(gs|s3)://([^/]*)/?(.*)$")
 _STORES = {"gs": "gcs", "s3": "s3"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...on_demand import on_demand
+from ...base.on_demand import on_demand
 
 _FAMILIES = {
     "coordinates":

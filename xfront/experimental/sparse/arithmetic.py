@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
-from ...arrays.operands import index_of, normalize_axes
+from ...eager.operands import index_of, normalize_axes
 from ...transforms.jit import jit
 from .coordinates import (
     BCOO,

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import numpy as jnp
-from ...arrays.operands import index_of
-from ...errors import ConcretizationTypeError
-from ...on_demand import above
+from ...base.errors import ConcretizationTypeError
+from ...base.on_demand import above
+from ...base.trees import register_pytree_node_class
+from ...eager.operands import index_of
 from ...tracing.tracer import Tracer
 from ...transforms.jit import jit
 from ...transforms.vmap import vmap
-from ...tree_util import register_pytree_node_class
 
 Shape = tuple[int, ...]
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from ... import numpy as jnp
 from ... import random
-from ...arrays.operands import index_of
+from ...base.trees import tree_map
+from ...eager.operands import index_of
 from ...transforms.vmap import vmap
-from ...tree_util import tree_map
 from .coordinates import BCOO, JAXSparse
 from .matrices import COO, CSC, CSR
 from .rows import BCSR

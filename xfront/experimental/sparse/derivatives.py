@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import numpy as jnp
-from ...transforms import autodiff, jacobians
-from ...tree_util import tree_flatten, tree_map, tree_unflatten
+from ...base.trees import tree_flatten, tree_map, tree_unflatten
+from ...composed import jacobians
+from ...transforms import autodiff
 from .coordinates import BCOO, JAXSparse
 from .rows import BCSR
 

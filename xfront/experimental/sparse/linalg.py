@@ -11,10 +11,10 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
-from ...callbacks import pure_callback
-from ...on_demand import shown as _shown
-from ...structs import ShapeDtypeStruct
-from ...tracebacks import front_door
+from ...base.on_demand import shown as _shown
+from ...binding.tracebacks import front_door
+from ...lax.callbacks import pure_callback
+from ...transforms.structs import ShapeDtypeStruct
 
 Matvec = Callable[[Any], Any]
 

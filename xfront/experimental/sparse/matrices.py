@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 
 from ... import numpy as jnp
-from ...arrays.operands import index_of, normalize_axes
-from ...tree_util import register_pytree_node_class
+from ...base.trees import register_pytree_node_class
+from ...eager.operands import index_of, normalize_axes
 from .coordinates import (
     BCOO,
     JAXSparse,

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
-from ...arrays.arguments import at_home
-from ...arrays.operands import index_of, is_array_like, normalize_axes
-from ...dimension_numbers import GatherDimensionNumbers
+from ...base.dimension_numbers import GatherDimensionNumbers
+from ...eager.operands import index_of, is_array_like, normalize_axes
 from ...lax.gathering import gather, mode_word
 from ...lax.indexing import dynamic_slice
 from ...lax.shape import broadcast_in_dim
-from ...stages import eval_shape
-from ...structs import ShapeDtypeStruct
+from ...transforms.inspection import eval_shape
 from ...transforms.jit import jit
+from ...transforms.structs import ShapeDtypeStruct
 from ...transforms.vmap import vmap
+from ...values.arguments import at_home
 from .coordinates import (
     BCOO,
     bcoo_sum_duplicates,

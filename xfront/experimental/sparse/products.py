@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
-from ...arrays.arguments import at_home
+from ...base.on_demand import above
 from ...lax.contractions import (
     conv_dimension_numbers,
     conv_general_dilated,
     dot_general,
     padtype_to_pads,
 )
-from ...on_demand import above
-from ...stages import eval_shape
-from ...structs import ShapeDtypeStruct
+from ...transforms.inspection import eval_shape
 from ...transforms.jit import jit
+from ...transforms.structs import ShapeDtypeStruct
+from ...values.arguments import at_home
 from .coordinates import (
     BCOO,
     bcoo_fromdense,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
-from ...arrays.operands import index_of
+from ...base.trees import register_pytree_node_class
+from ...eager.operands import index_of
 from ...transforms.jit import jit
-from ...tree_util import register_pytree_node_class
 from .coordinates import (
     BCOO,
     JAXSparse,

@@ -16,11 +16,11 @@ from xfront_ir.passes.dead_code import dead_code
 from xfront_ir.types import tensor
 
 from ... import numpy as jnp
-from ...arrays.arguments import only
-from ...arrays.operands import from_numpy
+from ...base.trees import tree_flatten, tree_unflatten
+from ...eager.operands import from_numpy
 from ...tracing.trace import emit
 from ...transforms.flat import as_operand, kind_of, name_of, trace_call
-from ...tree_util import tree_flatten, tree_unflatten
+from ...values.arguments import only
 from .arithmetic import added, bcoo_reduce_sum, multiplied
 from .arithmetic import divided as _quotient
 from .coordinates import BCOO, JAXSparse, bcoo_sum_duplicates, bcoo_todense

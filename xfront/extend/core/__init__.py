@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import core as _core
-from ...errors import InconclusiveDimensionOperation
-from ...primitives import Primitive
+from ...base.errors import InconclusiveDimensionOperation
+from ...eager.primitives import Primitive
 from . import primitives
 
 

@@ -1,10 +1,10 @@
-"""Primitives by name, `dot_general_p` and so on; see `xfront/primitives.py`."""
+"""Primitives by name, `dot_general_p` and so on; see `xfront/eager/primitives.py`."""
 
 from __future__ import annotations
 
-from ...on_demand import shown as _shown
-from ...primitives import Primitive as _Primitive
-from ...primitives import named as _named
+from ...base.on_demand import shown as _shown
+from ...eager.primitives import Primitive as _Primitive
+from ...eager.primitives import named as _named
 
 
 def __getattr__(name: str) -> _Primitive:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ... import numpy as jnp
-from ...arrays.annotations import ArrayLike
-from ...arrays.dispatch import eager
-from ...arrays.operands import promote_inexact
-from ...on_demand import shown as _shown
+from ...base.on_demand import shown as _shown
+from ...binding.annotations import ArrayLike
+from ...eager.dispatch import eager
+from ...eager.operands import promote_inexact
 
 
 @eager(static=("check_finite",))

@@ -1,6 +1,6 @@
 """Signals: convolutions, trends, spectra."""
 
-from ...on_demand import shown as _shown
+from ...base.on_demand import shown as _shown
 from .convolutions import convolve, convolve2d, correlate, correlate2d, fftconvolve
 from .spectra import csd, detrend, istft, stft, welch
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import numpy as jnp
-from ...arrays.annotations import Array, ArrayLike, AxisLike, PrecisionLike
-from ...arrays.dispatch import eager
-from ...arrays.operands import normalize_axes, promote_inexact
+from ...binding.annotations import Array, ArrayLike, AxisLike
+from ...eager.dispatch import eager
+from ...eager.operands import normalize_axes, promote_inexact
 from ...lax.contractions import conv_general_dilated
+from ...lax.precision import PrecisionLike
 
 _PADS = {"wrap": "wrap", "symm": "symmetric"}
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.operands import array_like, index_of, is_array_like, normalize_axis
-from ...tracebacks import front_door
+from ...binding.annotations import Array, ArrayLike
+from ...binding.tracebacks import front_door
+from ...eager.operands import array_like, index_of, is_array_like, normalize_axis
 from .tapers import taper
 
 

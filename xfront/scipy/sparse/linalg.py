@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
-from ...arrays.annotations import ArrayLike
-from ...arrays.operands import array_like, index_of, is_array_like
-from ...flatten_util import ravel_pytree
+from ...base.on_demand import shown as _shown
+from ...base.trees import tree_leaves, tree_map, tree_structure
+from ...binding.annotations import ArrayLike
+from ...binding.tracebacks import front_door
+from ...eager.operands import array_like, index_of, is_array_like
 from ...lax.control_flow import fori_loop, while_loop
 from ...lax.implicit import custom_linear_solve
-from ...on_demand import shown as _shown
-from ...tracebacks import front_door
 from ...transforms.autodiff import linear_transpose
-from ...tree_util import tree_leaves, tree_map, tree_structure
+from ...transforms.raveling import ravel_pytree
 
 Map = Callable[[Any], Any]
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from ... import numpy as jnp
 from ... import random
-from ...arrays.operands import array_like
-from ...on_demand import shown as _shown
-from ...tracebacks import front_door
+from ...base.on_demand import shown as _shown
+from ...binding.tracebacks import front_door
+from ...eager.operands import array_like
 from ...tracing.tracer import Tracer
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...base.on_demand import on_demand
 from ...numpy.normalizers import logsumexp
-from ...on_demand import on_demand
 
 _FAMILIES = {
     "bessel": "bessel_jn i0 i0e i1 i1e",

@@ -8,9 +8,9 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
-from ...docstrings import with_example
+from ...base.docstrings import with_example
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
 from ...lax.strict import static_int
 from ...numpy import concatenate, stack
 from ...numpy.shorthand import mul

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
-from ...arrays.operands import default_float
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
+from ...eager.operands import default_float
 from ...lax.strict import static_int
 from ...numpy import array, rint
 from ...numpy.shorthand import add, choose, compare, mul, stopped, sub

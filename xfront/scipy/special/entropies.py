@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 from xfront_ir import ops
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
 from ...numpy import where
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
 from ...tracing.trace import emit

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
-from ...arrays.operands import convert, strong
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
+from ...eager.operands import convert, strong
 from ...lax.elementwise import complex as joined
 from ...numpy import imag, real, rint, where
 from ...numpy.shorthand import inexact

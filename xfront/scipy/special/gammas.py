@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
-from ...arrays.operands import strong
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
+from ...eager.operands import strong
 from ...lax.strict import static_int
 from ...numpy import conj, exp, expm1, full_like, imag, log, log1p, rint, where
 from ...numpy.shorthand import add, choose, compare, div, inexact, mul, sub

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
-from ...arrays.operands import index_of, promote_inexact
-from ...errors import ConcretizationTypeError
+from ...base.errors import ConcretizationTypeError
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
+from ...eager.operands import index_of, promote_inexact
 from ...lax.control_flow import fori_loop
 from ...lax.elementwise import complex as joined
 from ...lax.strict import static_int

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
-from ...arrays.operands import strong
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
+from ...eager.operands import strong
 from ...lax.control_flow import while_loop
 from ...lax.shape import stop_gradient
 from ...numpy import exp, log, rint, where

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
 from ...lax.control_flow import scan
 from ...lax.strict import static_int
 from ...numpy import sqrt, stack, where

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
-from ...arrays.operands import convert, strong
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
+from ...eager.operands import convert, strong
 from ...numpy import exp, log, sqrt, where
 from ...numpy.shorthand import div, inexact, mul, sub
 from ...tracing.trace import emit

@@ -12,10 +12,10 @@ from numpy.polynomial.chebyshev import cheb2poly
 import numpy as np
 from xfront_ir import dtypes
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
-from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
-from ...docstrings import with_example
+from ...base.docstrings import with_example
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
+from ...eager.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
 from ...numpy.shorthand import inexact
 from ...tracing.trace import emit
 from ...tracing.tracer import Tracer

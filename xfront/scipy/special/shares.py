@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
 from ...numpy import normalizers
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...on_demand import on_demand
+from ...base.on_demand import on_demand
 
 _FAMILIES = {"kernels": "gaussian_kde", "summaries": "mode rankdata sem"}
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ...base.on_demand import shown as _shown
 from ...numpy.shorthand import add, choose, compare, stopped, sub
-from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.gammas import betaln_of
 from .binom import log_choices

@@ -10,9 +10,9 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...arrays.operands import filled
+from ...base.on_demand import shown as _shown
+from ...eager.operands import filled
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
-from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, mirrored, negative
 

@@ -12,11 +12,11 @@ from ml_dtypes import finfo
 
 from xfront_ir import dtypes, ops
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
-from ...arrays.operands import convert, promote_inexact
+from ...base.on_demand import shown as _shown
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
+from ...eager.operands import convert, promote_inexact
 from ...numpy.shorthand import choose, compare, sub
-from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
 from ..special.entropies import xlogy_of

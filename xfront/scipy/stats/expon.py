@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from xfront_ir import ops
 
-from ...on_demand import shown as _shown
+from ...base.on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, log1mexp, negative
 

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ...arrays.dispatch import eager
-from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
-from ...docstrings import with_example
+from ...base.docstrings import with_example
+from ...eager.dispatch import eager
+from ...eager.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
 from ...numpy.ufuncs import like, select
 from ...tracing.trace import emit

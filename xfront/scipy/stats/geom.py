@@ -9,8 +9,8 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ...base.on_demand import shown as _shown
 from ...numpy.shorthand import add, sub
-from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of
 from .families import Family, negative, probability

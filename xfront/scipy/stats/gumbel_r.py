@@ -9,8 +9,8 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ...base.on_demand import shown as _shown
 from ...numpy.shorthand import add
-from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, log1mexp, negative
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import numpy as jnp
-from ...arrays.operands import array_like
+from ...base.trees import register_pytree_node_class
+from ...eager.operands import array_like
 from ...lax.factorizations import cholesky, triangular_solve
 from ...numpy.normalizers import logsumexp
 from ...random import choice, multivariate_normal, split
-from ...tree_util import register_pytree_node_class
 from ..special.normal import ndtr
 
 

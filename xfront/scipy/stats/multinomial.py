@@ -10,11 +10,11 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
-from ...arrays.operands import broadcast_shapes, broadcast_to, convert, operand
+from ...base.on_demand import shown as _shown
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
+from ...eager.operands import broadcast_shapes, broadcast_to, convert, operand
 from ...numpy.shorthand import add, choose, compare, sub
-from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
 from ..special.entropies import xlogy_of

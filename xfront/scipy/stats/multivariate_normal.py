@@ -10,12 +10,12 @@ from typing import Any
 
 from xfront_ir import dtypes, ops
 
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
-from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
+from ...base.on_demand import shown as _shown
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
+from ...eager.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
 from ...lax import linalg
 from ...numpy.shorthand import add, mul, sub
-from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
 from .norm import logpdf as _logpdf_of_numbers

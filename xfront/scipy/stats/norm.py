@@ -5,8 +5,8 @@ Sources: Abramowitz and Stegun 26.2; `scipy.stats.norm`.
 
 from __future__ import annotations
 
-from ...arrays.operands import strong
-from ...on_demand import shown as _shown
+from ...base.on_demand import shown as _shown
+from ...eager.operands import strong
 from ..special.normal import log_density_of, log_ndtr_of, ndtr_of, ndtri_of
 from .families import Family, mirrored, negative
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ...base.on_demand import shown as _shown
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
-from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 from .families import Family, negative

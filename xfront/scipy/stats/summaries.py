@@ -9,9 +9,9 @@ import math
 from typing import Any, NamedTuple
 
 from ... import numpy as jnp
-from ...arrays.annotations import Array, ArrayLike
-from ...arrays.dispatch import eager
-from ...arrays.operands import default_float, normalize_axis, operand
+from ...binding.annotations import Array, ArrayLike
+from ...eager.dispatch import eager
+from ...eager.operands import default_float, normalize_axis, operand
 from ...lax.reductions import cummax, cummin
 
 

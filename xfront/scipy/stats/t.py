@@ -11,8 +11,8 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ...base.on_demand import shown as _shown
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
-from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.gammas import lgamma_drop
 from ..special.normal import log_density_of

@@ -5,8 +5,8 @@ Source: `scipy.stats.uniform`.
 
 from __future__ import annotations
 
+from ...base.on_demand import shown as _shown
 from ...numpy.shorthand import sub
-from ...on_demand import shown as _shown
 from .families import Family
 
 _EXAMPLES = {

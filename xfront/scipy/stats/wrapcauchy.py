@@ -10,8 +10,8 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ...base.on_demand import shown as _shown
 from ...numpy.shorthand import add, compare, div, mul, sub
-from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family
 

@@ -1,1 +1,1 @@
-"""The sign by which xfront knows this package for its own: see `xfront.arrays.beside`."""
+"""The sign by which xfront knows this package for its own: see `xfront.binding.beside`."""

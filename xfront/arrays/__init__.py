@@ -1,1 +1,0 @@
-"""Arrays: binding to jaxlib, methods, promotion, dispatch."""

@@ -1,0 +1,1 @@
+"""What all of xfront is written with: options, dtypes, trees, errors, logs, names on demand."""

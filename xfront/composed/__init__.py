@@ -1,0 +1,1 @@
+"""Functions of `lax` and of the transformations that are written in those of `numpy`."""

@@ -1,0 +1,1 @@
+"""What is put on jaxlib's array class and on Tracer: methods and operators."""

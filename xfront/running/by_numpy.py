@@ -1,0 +1,292 @@
+"""The first runs of small un-jitted programs, computed by NumPy where every bit is certain.
+
+XLA takes 10 to 50 ms to compile the smallest program, and most programs with which a user's program
+begins (keys, their splits, a product with a number, an element of an array) run a few times. NumPy
+computes them in a tenth of a millisecond. So a program is compiled when it has run `RUNS` times.
+
+`computed` says for which programs the results are known to be those of the compiled one:
+
+- integers, booleans and keys of threefry: whatever the compiler makes of them is the same;
+- ops that move elements, and those that the IR knows to be exact (`EXACT`);
+- at most one op that rounds, with no constant beside it: a compiler may contract two of them, or
+  multiply by the reciprocal of a constant;
+- quotients only by what no op spreads over several elements, or by a scalar alone, by whose
+  reciprocal XLA multiplies; products with booleans not at all: XLA chooses between 0 and the other
+  factor.
+
+`results` looks at the numbers too: it computes nothing with infinities, NaN and subnormal numbers,
+which compiled programs take for zeros.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops, reference
+from xfront_ir.core import Function, Op, Value
+from xfront_ir.definition import OpDef
+from xfront_ir.placed_builder import PlacedBuilder
+from xfront_ir.traits import ELEMENTWISE, EXACT, MIXES_BITS, REARRANGES
+from xfront_ir.types import TensorType
+
+from .. import binding
+
+RUNS = 16
+"""How often NumPy runs a program before it is compiled; it takes less time for that than XLA takes
+to compile the smallest."""
+
+MOST_ELEMENTS = 4096
+MOST_OPS = 16
+
+DRAWN = (1024, 4096)
+"""The elements of draws of all shapes. Their programs get the options of the smaller ones."""
+
+LONGEST_WAIT = 0.01
+"""Seconds for which a program waits for its operands: compiling it takes as long. Where they take
+longer, it is compiled, and its user need not wait for it."""
+
+_NUMBERS = frozenset((dtypes.bool_, dtypes.i32, dtypes.u32, dtypes.i64, dtypes.u64, dtypes.f32,
+                      dtypes.f64))
+_DTYPES = _NUMBERS | {dtypes.key_fry}
+_MOVING = frozenset((ops.literal, ops.iota, ops.pad, ops.concatenate, ops.dynamic_slice,
+                     ops.dynamic_update_slice))
+_ROUNDING = frozenset((ops.add, ops.sub, ops.mul, ops.div, ops.square, ops.sqrt))
+_OF_INTEGERS = frozenset((ops.max, ops.min))
+"""Of floats, compilers may take either of two zeros."""
+
+_CONSTANTS = frozenset((ops.literal, ops.iota))
+_EXCLUDED: dict[OpDef, frozenset] = {
+    ops.div: _CONSTANTS | {ops.broadcast_in_dim, ops.concatenate, ops.pad,
+                           ops.dynamic_update_slice},
+    ops.mul: _CONSTANTS | {"of booleans"}}
+"""What may not stand in a program beside the op that rounds; by default only constants may not."""
+
+_OF_DRAWS = frozenset((ops.erf, ops.erf_inv))
+"""Further ops of which each element depends on those at its place."""
+
+
+def computed(function: Function) -> Function | None:
+    """The program with which NumPy gives every bit of the results of this one on a CPU, for finite
+    numbers; None where none is known."""
+    return function if is_exact(function) else _by_reciprocal(function)
+
+
+def is_exact(function: Function) -> bool:
+    """Whether NumPy gives every bit of the results with the ops of the program itself."""
+    if len(function.ops) > MOST_OPS or not all([_is_small(v.type) for v in function.params]):
+        return False
+    rounding: list[OpDef] = []
+    others: set[Any] = set()
+    for op in function.ops:
+        if not all([_is_small(v.type) for v in op.results]):
+            return False
+        kind = _kind(op)
+        if kind is None:
+            return False
+        if kind:
+            rounding += [op.definition] * kind
+        else:
+            others.add(_beside(op))
+    return not rounding or len(rounding) == 1 and others.isdisjoint(
+        _EXCLUDED.get(rounding[0], _CONSTANTS))
+
+
+def _by_reciprocal(function: Function) -> Function | None:
+    """For the quotient of an array by a scalar, the product that XLA computes; else None.
+
+        %2: f32[3] = broadcast_in_dim(%1) {shape = [3]}    %2: f32[] = div(1.0, %1)
+        %3: f32[3] = div(%0, %2)                           %3: f32[3] = broadcast_in_dim(%2) {...
+                                                           %4: f32[3] = mul(%0, %3)
+    """
+    *before, last = function.ops or (None,)
+    if last is None or last.definition is not ops.div or function.returns != last.results:
+        return None
+    quotient = last.results[0].type
+    if not quotient.dtype.is_inexact or not 1 < quotient.size <= MOST_ELEMENTS:
+        return None
+    x, divisor = last.operands
+    spread = before[-1] if before else None
+    if spread is None or spread.definition is not ops.broadcast_in_dim or (
+            spread.results[0] is not divisor or x not in function.params):
+        return None
+    (scalar,) = spread.operands
+    made = before[:-1]
+    if scalar.type.shape or not _are_a_converted_param(made, scalar, function) or not all(
+            [_is_small(v.type) for v in (*function.params, scalar)]):
+        return None
+    b = PlacedBuilder(function.name)
+    env = {v: b.param(v.type) for v in function.params}
+    for op in made:
+        env[scalar] = b.emit(op.definition, env[op.operands[0]], **op.attrs)
+    share = b.emit(ops.div, b.ones(scalar.type), env[scalar])
+    spread_share = b.emit(spread.definition, share, **spread.attrs)
+    return b.close([b.emit(ops.mul, env[x], spread_share)])
+
+
+def _are_a_converted_param(made: Sequence[Op], scalar: Value, function: Function) -> bool:
+    """Whether the ops are none, for a parameter, or the one that converts a parameter to it."""
+    if not made:
+        return scalar in function.params
+    return (len(made) == 1 and made[0].definition is ops.convert and made[0].results[0] is scalar
+            and made[0].operands[0] in function.params
+            and not made[0].operands[0].type.dtype.is_inexact)
+
+
+def _beside(op: Op) -> Any:
+    """What `_EXCLUDED` calls an op that does not round."""
+    definition = op.definition
+    if definition is ops.convert and op.results[0].type.dtype.is_inexact and (
+            op.operands[0].type.dtype is dtypes.bool_):
+        return "of booleans"
+    if definition is ops.literal and not op.results[0].type.dtype.is_inexact:
+        return None
+    return definition
+
+
+def _is_small(type: TensorType) -> bool:
+    return (type.size <= MOST_ELEMENTS and type.dtype in _DTYPES and type.sharding is None
+            and type.memory is None)
+
+
+def _kind(op: Op) -> int | None:
+    """How often an op rounds; None where it may not be computed here."""
+    definition = op.definition
+    if not op.results:
+        return None
+    result = op.results[0]
+    traits, is_float = definition.traits, result.type.dtype.is_inexact
+    if definition in _MOVING or REARRANGES in traits:
+        return 0
+    if MIXES_BITS in traits:
+        return None if is_float or definition.effects else 0
+    if EXACT not in traits:
+        return None
+    of_floats = op.operands[0].type.dtype.is_inexact
+    if definition is ops.convert:
+        if of_floats:                            # integers of a float out of range are the device's
+            return int(is_float) if is_float or result.type.dtype is dtypes.bool_ else None
+        return 0
+    if definition in _OF_INTEGERS:
+        return None if is_float else 0
+    if definition is ops.div and not is_float:
+        return None                              # what n // 0 is
+    return int(is_float and definition in _ROUNDING)
+
+
+def results(function: Function, arrays: Sequence[Any]) -> list[np.ndarray] | None:
+    """What an exact program returns for arrays on the CPU; None where it is not certain, or the
+    arrays are not there yet. Nothing of the results is memory of the arrays."""
+    if not _are_ready(arrays):
+        return None
+    try:
+        values = [np.array(memoryview(x)) for x in arrays]
+    except (BufferError, RuntimeError, ValueError, NotImplementedError):
+        return None                              # its computation failed: the program says so
+    try:
+        return reference.run(function, values, _certain)
+    except _UncertainError:
+        return None
+
+
+# --- draws --------------------------------------------------------------------------------
+
+def draw_of_all_shapes(function: Function) -> Function | None:
+    """A program of 1,024 or 4,096 elements whose first ones are those of a smaller draw, of any
+    shape: each element is computed from the bits of its number. None where it is no such draw.
+
+        %1: u32[3,4] = random_bits(%key) {shape = [3, 4]}    %1: u32[1024] = random_bits(%key) {...
+        %2: f32[3,4] = bitcast(%1) {dtype = f32}             %2: f32[1024] = bitcast(%1) {...
+    """
+    if len(function.returns) != 1:
+        return None
+    shape = function.returns[0].type.shape
+    if not shape or not 0 < math.prod(shape) <= DRAWN[-1] or not all([
+            not v.type.shape or v.type.dtype.is_integer for v in function.params]):
+        return None
+    length = next(n for n in DRAWN if math.prod(shape) <= n)
+    b = PlacedBuilder(function.name)
+    env = {v: b.param(v.type) for v in function.params}
+    wide: set[Value] = set()
+    drawn = 0
+    for op in function.ops:
+        if len(op.results) != 1 or op.definition.has_bodies or op.definition.effects or not (
+                _is_small(op.results[0].type)):
+            return None
+        (result,), attrs = op.results, op.attrs
+        if _is_of_draw(op, shape, wide):
+            wide.add(result)
+            drawn += op.definition is ops.random_bits
+            attrs = {**attrs, "shape": (length,)} if "shape" in attrs else attrs
+        elif not wide.isdisjoint(op.operands) or result.type.shape:
+            return None
+        env[result] = b.emit(op.definition, *[env[v] for v in op.operands], **attrs)
+    last = function.returns[0]
+    return b.close([env[last]]) if drawn == 1 and last in wide else None
+
+
+def _is_of_draw(op: Op, shape: tuple[int, ...], wide: set[Value]) -> bool:
+    """Whether an op has one result for each element of a draw, from those in `wide` or from
+    values that are the same for all."""
+    definition = op.definition
+    if op.results[0].type.shape != shape:
+        return False
+    if definition is ops.random_bits:
+        key = op.operands[0].type
+        return key.dtype is dtypes.key_fry and not key.shape
+    if definition is ops.literal:
+        return op.attrs["value"].array.ndim == 0
+    if definition is ops.broadcast_in_dim:
+        return not op.operands[0].type.shape
+    return ((ELEMENTWISE in definition.traits or definition in _OF_DRAWS)
+            and "shape" not in op.attrs and wide.issuperset(op.operands))
+
+
+def first_of(drawn: Any, aval: Any, sharding: Any, committed: bool) -> Any:
+    """The array of type `aval` with the first elements of what a program of all shapes gave."""
+    values = np.asarray(memoryview(drawn))[:math.prod(aval.shape)].reshape(aval.shape)
+    return binding.put_copy(aval, sharding, values, committed)
+
+
+class _UncertainError(Exception):
+    """A number is not finite, or subnormal."""
+
+
+def _certain(op: Op, operands: Sequence[np.ndarray]) -> Any:
+    made = reference.meaning(op, operands)
+    if ELEMENTWISE in op.definition.traits or op.definition is ops.convert:
+        rounded = np.asarray(made, op.results[0].type.dtype.numpy)
+        if not all(map(_is_usual, (*operands, rounded))):
+            raise _UncertainError
+    return made
+
+
+def _is_usual(x: np.ndarray) -> bool:
+    """Whether all elements are zeros or finite normal numbers."""
+    if x.dtype.kind != "f":
+        return True
+    size = np.abs(x)
+    return bool(np.all((size == 0) | ((size >= np.finfo(x.dtype).tiny) & (size < np.inf))))
+
+
+def _are_ready(arrays: Sequence[Any]) -> bool:
+    end: float | None = None
+    for x in arrays:
+        while not x.is_ready():
+            now = time.monotonic()
+            if end is None:
+                end = now + LONGEST_WAIT
+            elif now > end:
+                return False
+            time.sleep(1e-4)
+    return True
+
+
+def put(values: Sequence[np.ndarray], avals: Sequence[Any], sharding: Any, committed: bool
+        ) -> list[Any]:
+    """Arrays of these values and types at a place."""
+    return [binding.put_copy(a, sharding, np.asarray(x, order="C"), committed)
+            for x, a in zip(values, avals, strict=True)]

@@ -1,0 +1,93 @@
+"""The builder of traces and passes, which knows that values lie somewhere.
+
+A rule writes ops without a thought of meshes or memories. Where the type rule of such an op refuses
+because of where operands lie, this builder brings them to where they may be used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .builder import Builder
+from .core import Value
+from .definition import OpDef, lookup
+from .literal import literal
+from .opdef import infer_anyway, infer_types
+from .sharding import HOST, Sharding, in_memory
+from .spreading import settled
+from .types import TensorType
+
+
+class PlacedBuilder(Builder):
+    """A builder that moves operands where an op needs them elsewhere."""
+
+    __slots__ = ()
+    strict = False
+    """Whether to refuse an op where the axes of its results cannot be told. This is for programs as
+    users write them; results of ops that passes write have no axes then: the compiler decides."""
+
+    def infer(self, definition: OpDef, types: tuple[TensorType, ...], attrs: dict[str, Any]
+              ) -> tuple[TensorType, ...]:
+        """Result types; a strict builder refuses where the axes of results cannot be told."""
+        return (infer_types if self.strict else infer_anyway)(definition, types, attrs)
+
+    def settled(self, definition: OpDef, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
+        """The operands of an op that was refused, brought to where they may be used: scalars are
+        moved to the host's memory where another operand is. Terms of a sum are summed, if
+        the builder is not strict. None where nothing was to be brought."""
+        types = tuple([v.type for v in operands])
+        if len({t.memory for t in types}) > 1:
+            made = tuple([v if v.type.memory else self._on_host(v) for v in operands])
+            return None if made == operands else made
+        if self.strict or not any([t.sharding is not None and t.sharding.spec.unreduced
+                                   for t in types]):
+            return None
+        reshard = lookup("reshard")
+        return tuple([v if s is None else self._settled_inside(v, s)
+                      if v.type.is_manual or s.sums_inside else self.emit(reshard, v, sharding=s)
+                      for v, s in zip(operands, settled(definition, types), strict=True)])
+
+    def _settled_inside(self, value: Value, sharding: Sharding) -> Value:
+        """As `settled` inside a `shard_map`: what is the same on all devices becomes reduced."""
+        if value.type.sharding is not None or not sharding.spec.reduced:
+            return value
+        return self.emit(lookup("manual_cast"), value, mesh=sharding.mesh,
+                         axes=sharding.spec.reduced, old="invarying", new="reduced")
+
+    def _on_host(self, value: Value) -> Value:
+        """A scalar, or what is made of scalars alone, in the host's memory; another value as it
+        is."""
+        if not self._is_of_scalars(value):
+            return value
+        return self.emit(lookup("reshard"), value, sharding=in_memory(value.type.ndim, HOST))
+
+    def _is_of_scalars(self, value: Value) -> bool:
+        if value.type.ndim == 0 or value.type.sharding is not None:
+            return value.type.ndim == 0
+        for op in reversed(self.ops):
+            if value in op.results:
+                if op.definition is literal:
+                    return op.attrs["value"].array.ndim == 0
+                return op.operands != () and all(map(self._is_of_scalars, op.operands))
+        return False
+
+    def zeros(self, type: TensorType) -> Value:
+        """Zeros of `type` (False for bool), which lie as it says."""
+        return self._lying(self.full(type, 0), type)
+
+    def ones(self, type: TensorType) -> Value:
+        """Ones of `type`, which lie as it says."""
+        return self._lying(self.full(type, 1), type)
+
+    def _lying(self, made: Value, type: TensorType) -> Value:
+        """A whole value as `type` says: where that is terms of a sum, one device has it."""
+        held = type.sharding
+        if held is None:
+            return made
+        if not type.is_manual:
+            return self.emit(lookup("reshard"), made, sharding=held)
+        for kind, axes in (("unreduced", held.spec.unreduced), ("reduced", held.spec.reduced)):
+            if axes:
+                made = self.emit(lookup("manual_cast"), made, mesh=held.mesh, axes=axes,
+                                 old="invarying", new=kind)
+        return made
