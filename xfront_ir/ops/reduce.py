@@ -7,6 +7,7 @@ of the pairwise operation, which is exact where elements are zero.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -80,20 +81,26 @@ def _transpose_sum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) ->
     return (_spread(b, cotangents[0], x=op.operands[0].type, axes=op.attrs["axes"]),)
 
 
-def _jvp_extremum(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
-    (x,), (y,), axes = op.operands, op.results, op.attrs["axes"]
-    return (_tangent_extremum(b, tangents[0], x, y, axes=axes),)
+def _jvp_extremum(greatest: bool) -> Any:
+    def jvp(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
+        (x,), (y,), axes = op.operands, op.results, op.attrs["axes"]
+        return (_tangent_extremum(b, tangents[0], x, y, axes=axes, greatest=greatest),)
+
+    return jvp
 
 
 @formula
-def _tangent_extremum(t: Term, x: Term, y: Term, axes: tuple[int, ...]) -> Term:
+def _tangent_extremum(t: Term, x: Term, y: Term, axes: tuple[int, ...], greatest: bool) -> Term:
+    """Where the extremum is NaN so are the derivatives: with ties alone, of which there are none,
+    compilers make either NaN or 0 of 0 / 0."""
     kept = _without(range(x.type.ndim), axes)
-
-    def along(reduced: Term) -> Term:
-        return broadcast_in_dim(reduced, shape=x.type.shape, dims=kept)
-
-    mask = (x == along(y)).to(x.dtype)
-    return reduce_sum(t * mask, axes=axes) / reduce_sum(mask, axes=axes)
+    whole = broadcast_in_dim(y, shape=x.type.shape, dims=kept)
+    if x.dtype.is_complex:
+        mask = (x == whole).to(x.dtype)
+        return reduce_sum(t * mask, axes=axes) / reduce_sum(mask, axes=axes)
+    mask = (~(x < whole if greatest else x > whole)).to(x.dtype)
+    count = where(y == y, reduce_sum(mask, axes=axes), math.nan)
+    return reduce_sum(t * mask, axes=axes) / count
 
 
 def _jvp_prod(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
@@ -159,8 +166,8 @@ def cut(b: Builder, x: Value, axis: int, start: int, limit: int, stride: int = 1
 
 reduce_sum = _reducer("reduce_sum", LINEAR_OP, is_numeric, "numeric", transpose=_transpose_sum)
 reduce_prod = _reducer("reduce_prod", _jvp_prod, is_numeric, "numeric")
-reduce_max = _reducer("reduce_max", _jvp_extremum, is_any, "number or bool")
-reduce_min = _reducer("reduce_min", _jvp_extremum, is_any, "number or bool")
+reduce_max = _reducer("reduce_max", _jvp_extremum(greatest=True), is_any, "number or bool")
+reduce_min = _reducer("reduce_min", _jvp_extremum(greatest=False), is_any, "number or bool")
 reduce_and = _reducer("reduce_and", ZERO, is_logical, "integer or bool")
 reduce_or = _reducer("reduce_or", ZERO, is_logical, "integer or bool")
 reduce_xor = _reducer("reduce_xor", ZERO, is_logical, "integer or bool")

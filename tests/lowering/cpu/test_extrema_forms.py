@@ -65,11 +65,25 @@ def test_in_loops_maps_and_derived_functions(forms: None) -> None:
     np.testing.assert_array_equal(rows, x.min(axis=1))
 
 
+def test_derivatives_are_nan_where_the_extremum_is(forms: None) -> None:
+    """Of few elements and of many, compiled or not."""
+    for shape in ((2, 3), (3, 2000)):
+        x = (np.arange(np.prod(shape), dtype=np.float32) % 5).reshape(shape)
+        x[1, 1] = np.nan
+        for f in (jnp.max, jnp.min, jnp.ptp):
+            slope = xfront.grad(lambda x, f=f: f(x, axis=1).sum())
+            for got in (slope(x), xfront.jit(slope)(x)):
+                assert np.isnan(got[1]).all() and np.isfinite(np.delete(got, 1, axis=0)).all()
+            _, turn = xfront.jvp(lambda x, f=f: f(x, axis=1), (x,), (np.ones_like(x),))
+            np.testing.assert_array_equal(np.isnan(turn), np.arange(shape[0]) == 1)
+
+
 WINDOWS = {                                   # shape, window, strides, padding, is mended
     "tiles": ((4, 16, 64, 2), (1, 2, 2, 1), (1, 2, 2, 1), [(0, 0)] * 4, True),
     "padded tiles": ((4, 32, 33, 2), (1, 3, 3, 1), (1, 3, 3, 1), [(0, 0), (0, 1), (1, 2), (0, 0)],
                      True),
     "strides without a window": ((4, 16, 64, 2), (1, 2, 1, 1), (1, 2, 3, 1), [(0, 0)] * 4, True),
+    "each element by itself": ((70, 65), (1, 1), (1, 2), [(0, 0)] * 2, True),
     "one window": ((70, 64), (70, 1), (1, 1), [(0, 0)] * 2, True),
     "most of an axis": ((65, 64), (64, 1), (64, 1), [(0, 0)] * 2, True),
     "overlapping": ((64, 64), (3, 3), (2, 2), [(0, 0)] * 2, False),
