@@ -30,6 +30,16 @@ def near(*places: float) -> np.ndarray:
     return np.concatenate([x + side * steps * (abs(x) or 1.0) for x in places for side in (1, -1)])
 
 
+def few(low: float, high: float) -> np.ndarray:
+    """A fifth of the points of `decades`, for ends of a range."""
+    return decades(low, high)[::5]
+
+
+def whole(low: int, high: int) -> np.ndarray:
+    """Integers, both included."""
+    return np.arange(low, high + 1).astype(float)
+
+
 WIDE = np.concatenate([line(-12, 12), decades(-9, 3), -decades(-9, 3)])
 POSITIVE = np.concatenate([line(0.01, 40), decades(-9, 3)])
 UNIT = np.concatenate([line(1e-4, 0.9999), decades(-9, -1)])
@@ -116,6 +126,25 @@ GRID: dict[str, tuple[np.ndarray, ...]] = {
     "spence, x near 1": (near(1.0),),
     "xlogy, y near 1": (np.resize((0.3, 2.5), 90), near(1.0)),
     "zeta, x near 1": (near(1.0)[:45], np.resize((0.7, 4.0), 45)),
+    "digamma, x near 1.46": (near(1.4616321449683622),),
+    "digamma, x > 10": (np.concatenate([few(1, 30), whole(1, 40)]),),
+    "entr, x near 0": (few(-37, 0),),
+    "erf, x near 0": (np.concatenate([few(-37, 0), near(1.0)]),),
+    "erfcx, x > 1": (few(0, 9),),
+    "exp1, x near 1": (np.concatenate([whole(1, 60), near(1.0)]),),
+    "expi, x near 0.37": (np.concatenate([near(0.37250741078136663), whole(1, 60)]),),
+    "gamma, x near 0": (np.concatenate([few(-37, 0), whole(1, 34)]),),
+    "gammaln, x near 0": (few(-37, 0),),
+    "gammaln, x < -2": (near(-2.4570247382208006, -2.7476826467274127),),
+    "i0, x near 0": (np.concatenate([few(-30, 0), whole(0, 80)]),),
+    "i1, x near 0": (np.concatenate([few(-30, 0), whole(1, 80)]),),
+    "log_ndtr, x near 0": (np.concatenate([near(0.0), -decades(1, 6)[::10]]),),
+    "logit, x near 1": (np.concatenate([1 - few(-7, -1), few(-37, -1)]),),
+    "ndtr, x near 0": (near(0.0),),
+    "ndtri, x near 0": (few(-37, -1),),
+    "rel_entr, x near 0": (few(-37, 0), np.resize((0.3, 2.0, 1e-20), 121)),
+    "spence, x near 0": (np.concatenate([few(-37, 0), few(0, 30)]),),
+    "zeta, x > 20": (whole(2, 40), np.resize((1.0, 0.7, 3.0), 39)),
 }
 """By how a function is called: its arguments."""
 

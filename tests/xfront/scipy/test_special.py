@@ -82,6 +82,17 @@ def test_entropies_of_tiny_and_huge_numbers():
     np.testing.assert_allclose(slope, np.log(p.astype(float) / q) + 1, rtol=1e-6)
 
 
+def test_beside_the_middle_and_where_forms_meet():
+    x = np.array([1e-30, 1e-6, 0.01, 0.49, 0.4999999, 0.5, 0.51], np.float32)
+    x = np.concatenate([-x, [0.0], x]).astype(np.float32)
+    for ours, exact in ((special.ndtr, sp.ndtr), (special.log_ndtr, sp.log_ndtr)):
+        np.testing.assert_allclose(ours(x), exact(x.astype(float)), rtol=2.5e-7)
+    p = np.array([0.2499999, 0.25, 0.3, 0.4999999, 0.5000001, 0.7, 0.75, 0.7500001], np.float32)
+    np.testing.assert_allclose(special.logit(p), sp.logit(p.astype(float)), rtol=3e-7)
+    assert special.logit(jnp.array([0.0, 0.5, 1.0])).tolist() == [-np.inf, 0.0, np.inf]
+    assert np.isnan(special.logit(jnp.array([-1.0, 2.0, np.nan]))).all()
+
+
 def test_derivatives():
     density = np.exp(-X.astype(float) ** 2 / 2) / np.sqrt(2 * np.pi)
     slope = xfront.vmap(xfront.grad(special.log_ndtr))(X)

@@ -51,7 +51,18 @@ def _slope_of_logit(_: Any, x: Any) -> Any:
     return 1 / x + 1 / (1 - x)
 
 
-_logit = with_slopes(lambda x: emit(ops.log, div(x, sub(1, x))), _slope_of_logit)
+def _logit_body(x: Any) -> Any:
+    """The logarithm of the quotient; next to 1/2, where that is next to 1, from its difference."""
+    odds = div(x, sub(1, x))
+    if x.value.type.dtype.is_complex:
+        return emit(ops.log, odds)
+    near = abs(x - 0.5) < 0.25
+    beside = where(near, x, 0.5)
+    return where(near, emit(ops.log1p, (2 * beside - 1) / (1 - beside)),
+                 emit(ops.log, where(near, 1.0, odds)))
+
+
+_logit = with_slopes(_logit_body, _slope_of_logit)
 
 
 @eager
@@ -65,9 +76,17 @@ def ndtr(x: ArrayLike) -> Array:
 
 
 def _ndtr_body(x: Any) -> Any:
-    """The tail on the side of x by way of erfcx: erfc itself squares a rounded x / sqrt(2)."""
+    """The tail on the side of x by way of erfcx: erfc itself squares a rounded x / sqrt(2). Next to
+    0, where the tail is most of the value, 1/2 and what x adds to it."""
     tail = 0.5 * erfcx_of_positive(abs(x) * math.sqrt(0.5)) * falling_bell(x)
-    return where(x < 0, tail, 1 - tail)
+    near, twice = _beside_half(x)
+    return where(near, 0.5 + 0.5 * twice, where(x < 0, tail, 1 - tail))
+
+
+def _beside_half(x: Any) -> tuple[Any, Any]:
+    """Whether a number is next to 0, and then twice what `ndtr` differs from 1/2, else 0."""
+    near = abs(x) < 0.5
+    return near, emit(ops.erf, where(near, x, 0.0) * math.sqrt(0.5))
 
 
 def _density(x: Any) -> Any:
@@ -232,7 +251,8 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
 
 
 def _log_ndtr(x: Any) -> Any:
-    """Below 0 log(erfcx(-x / sqrt(2)) / 2) - x^2 / 2, above log(1 - ndtr(-x))."""
+    """Below 0 log(erfcx(-x / sqrt(2)) / 2) - x^2 / 2, above log(1 - ndtr(-x)); next to 0 from what
+    x adds to log(1/2)."""
     below = x < 0
     size = abs(x)
     scaled = 0.5 * erfcx_of_positive(size * math.sqrt(0.5))
@@ -241,6 +261,8 @@ def _log_ndtr(x: Any) -> Any:
     rounded = ((1.0 - near) - tail) / near
     made = emit(ops.log, where(below, scaled, near))
     made = where(below, made - 0.5 * x * x, made + rounded)
+    near, twice = _beside_half(x)
+    made = where(near, emit(ops.log1p, twice) - math.log(2), made)
     return where(x == -math.inf, x, made)
 
 
