@@ -400,9 +400,10 @@ def host_calls(specs: Sequence[Any], callbacks: Callbacks) -> list[HostCall]:
     made = []
     callbacks = callbacks if isinstance(callbacks, Mapping) else dict(enumerate(callbacks))
     for spec in specs:
-        if spec.slot not in callbacks:
+        if spec.function is None and spec.slot not in callbacks:
             raise ValueError(f"the program calls host function number {spec.slot}, but only "
                              f"{len(callbacks)} were given")
         has_token = spec.ordered and not spec.sends
-        made.append(HostCall(callbacks[spec.slot], spec.result_types, has_token))
+        function = callbacks[spec.slot] if spec.function is None else spec.function
+        made.append(HostCall(function, spec.result_types, has_token))
     return made

@@ -7,6 +7,7 @@ insertion point and returns the MLIR values of the op's results.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -21,12 +22,14 @@ from .context import RuleContext, element_text, mlir_context, rule
 
 
 class Place(NamedTuple):
-    """Where an op is being lowered; `require` is `RuleContext.require`."""
+    """Where an op is being lowered; `require` is `RuleContext.require`, and `call_host(function,
+    has_effect, values, types, result types)` gives the values of a call of the host."""
 
     platform: str
     location: Any
     type_of: Callable[[TensorType], Any]
     require: Callable[[str], None]
+    call_host: Callable[..., list[Any]]
 
 
 def written_in_mlir(definition: OpDef, write: Callable[[Place, Op, Sequence[Any]], Any]) -> None:
@@ -34,7 +37,8 @@ def written_in_mlir(definition: OpDef, write: Callable[[Place, Op, Sequence[Any]
     @rule(definition)
     def lower(ctx: RuleContext, op: Op, *operands: Any) -> list[Any]:
         with ctx.ip, ctx.loc:
-            made = _values(write(Place(ctx.platform, ctx.loc, ctx.type, ctx.require), op, operands))
+            place = Place(ctx.platform, ctx.loc, ctx.type, ctx.require, partial(_call_host, ctx))
+            made = _values(write(place, op, operands))
         wanted = [ctx.type(v) for v in op.results]
         given = [v.type for v in made]
         if given != wanted:
@@ -42,6 +46,15 @@ def written_in_mlir(definition: OpDef, write: Callable[[Place, Op, Sequence[Any]
                             f"{[str(t) for t in given]}, but its results have types "
                             f"{[str(t) for t in wanted]}")
         return made
+
+
+def _call_host(ctx: RuleContext, function: Callable[..., Any], has_effect: bool,
+               values: Sequence[Any], types: Sequence[TensorType],
+               result_types: Sequence[TensorType]) -> list[Any]:
+    from .rules.effects import CallbackSpec, host_call  # rules are loaded when first needed
+
+    spec = CallbackSpec(-1, tuple(types), tuple(result_types), False, function=function)
+    return host_call(ctx, spec, has_effect, values)
 
 
 def _values(made: Any) -> list[Any]:

@@ -6,7 +6,7 @@ the operands to its host and receives the results from it, each by a channel of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +36,8 @@ Channels = tuple[tuple[int, TensorType], ...]
 @dataclass(frozen=True)
 class CallbackSpec:
     """What the runtime must know of one host call: its slot, its types, its ordering; `sends` and
-    `receives` are the channels of a call by transfers, of which there is one each at least."""
+    `receives` are the channels of a call by transfers, of which there is one each at least. A call
+    that a program's own lowering makes has its `function` here, and no slot."""
 
     slot: int
     operand_types: tuple[TensorType, ...]
@@ -44,6 +45,7 @@ class CallbackSpec:
     ordered: bool
     sends: Channels = ()
     receives: Channels = ()
+    function: Callable[..., Any] | None = None
 
 
 def _row_major(types: tuple[TensorType, ...], ordered: bool) -> str:
@@ -55,20 +57,27 @@ def _row_major(types: tuple[TensorType, ...], ordered: bool) -> str:
 
 @rule(ops.callback)
 def _callback(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    attrs, shared = op.attrs, ctx.is_shared
-    if shared and attrs["ordered"]:
-        raise NotImplementedError("ordered host callbacks are not supported in programs on several "
-                                  "devices; leave out ordered=True")
+    attrs = op.attrs
     spec = CallbackSpec(int(attrs["slot"]), tuple([v.type for v in op.operands]),
                         tuple([v.type for v in op.results]), attrs["ordered"])
+    return host_call(ctx, spec, attrs["kind"] != "pure", operands)
+
+
+def host_call(ctx: RuleContext, spec: CallbackSpec, has_effect: bool, operands: Sequence[Any]
+              ) -> list[Any]:
+    """The results of a host call. Raises: NotImplementedError where the platform has none, and for
+    ordered ones on several devices."""
+    if ctx.is_shared and spec.ordered:
+        raise NotImplementedError("ordered host callbacks are not supported in programs on several "
+                                  "devices; leave out ordered=True")
     if ctx.platform == "tpu":
         made = _transferred(ctx, spec, operands)
     elif ctx.platform in TARGETS:
-        made = _called(ctx, spec, attrs["kind"] != "pure", operands)
+        made = _called(ctx, spec, has_effect, operands)
     else:
         raise NotImplementedError(f"host callbacks are not supported on {ctx.platform}")
-    return [_for_all_devices(ctx, x, t)
-            for x, t in zip(made, spec.result_types, strict=True)] if shared else made
+    return [_for_all_devices(ctx, x, t) for x, t in zip(made, spec.result_types, strict=True)
+            ] if ctx.is_shared else made
 
 
 def _called(ctx: RuleContext, spec: CallbackSpec, has_effect: bool, operands: Sequence[Any]

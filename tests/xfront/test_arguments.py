@@ -31,6 +31,7 @@ ROOT = Path(xfront.__file__).parent
 
 PERMISSIONS: dict[str, tuple[str, ...]] = {
     "experimental/mesh_utils.py create_device_mesh": ["allow_split_physical_axes"],
+    "interpreters/mlir.py emit_python_callback": ("returns_token",),
     "interpreters/mlir.py register_lowering": ("cacheable",),
     "lax/control_flow.py scan": ("_split_transpose",),
     "lax/factorizations.py eigh": ("sort_eigenvalues",),

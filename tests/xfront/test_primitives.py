@@ -177,6 +177,18 @@ def test_params_to_bind_with():
         assert out.tolist() == [2.0, 2.0, 2.0]
 
 
+def test_params_of_a_call_with_a_rule_have_its_function():
+    f = xfront.custom_jvp(lambda x: x * 2)
+    f.defjvp(lambda p, t: (f(*p), 3 * t[0]))
+    g = xfront.custom_vjp(lambda x: x * 2)
+    g.defvjp(lambda x: (g(x), None), lambda _, ct: (3 * ct,))
+    for h in (f, g):
+        (eqn,) = xfront.make_jaxpr(h)(1.0).eqns
+        made = eqn.primitive.get_bind_params(eqn.params)
+        assert made["subfuns"][0].call_wrapped(4.0) == [8.0]
+        assert xfront.grad(lambda x, e=eqn, p=made: e.primitive.bind(x, **p)[0])(1.0) == 3
+
+
 def test_an_implementation_of_a_program_runs_where_nothing_is_traced():
     seen, sin = [], lax.sin_p.impl
     lax.sin_p.def_impl(lambda x, **params: (seen.append(x), sin(x, **params))[1])

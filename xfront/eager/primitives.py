@@ -101,7 +101,10 @@ class Primitive:
         return above("binding").bind_op(self, args, params)
 
     def get_bind_params(self, params: Mapping[str, Any]) -> BindParams:
-        """The params of an eqn as `bind(*args, **params)` takes them."""
+        """The params of an eqn as `bind(*args, **params)` takes them. For a call with a rule of its
+        own, `subfuns` has its function besides, with a method `call_wrapped(*args)`."""
+        if self.name in ("custom_jvp_call", "custom_vjp_call") and "call_jaxpr" in params:
+            return BindParams({**params, "subfuns": above("binding").subfunctions(params)})
         return BindParams(params)
 
     @property

@@ -20,9 +20,12 @@ from xfront_ir.dtypes import from_numpy
 from xfront_ir.types import TensorType
 
 from ..base.on_demand import shown as _shown
+from ..binding import default_device
 from ..eager.primitives import Primitive, aval_of
 from ..jaxpr.classes import absent
 from ..jaxpr.own import LOWERINGS, LoweredFun, definition_of
+from ..running.launching import holding
+from ..values.arguments import only
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Any:
@@ -68,6 +71,10 @@ class ModuleContext(NamedTuple):
 
     platforms: tuple[str, ...]
     require: Callable[[str], None]
+    call_host: Callable[..., list[Any]]
+
+    def add_keepalive(self, keepalive: Any) -> None:
+        """Do nothing with what `emit_python_callback` returned: the program keeps the function."""
 
     @property
     def context(self) -> Any:
@@ -101,10 +108,43 @@ def _write(place: mlir_own.Place, op: Op, values: Sequence[Any]) -> Any:
         raise NotImplementedError(f"MLIR translation rule for primitive '{call.name}' not found "
                                   f"for platform {place.platform}")
     ctx = LoweringRuleContext(
-        ModuleContext((place.platform,), place.require), call.primitive,
+        ModuleContext((place.platform,), place.require, place.call_host), call.primitive,
         [aval_of(v.type) for v in op.operands], [aval_of(v.type) for v in op.results],
         place.location)
     return rule(ctx, *values, **call.params)
+
+
+def emit_python_callback(ctx: LoweringRuleContext, callback: Callable[..., Any], token: None,
+                         operands: Sequence[Any], operand_avals: Sequence[Any],
+                         result_avals: Sequence[Any], *, has_side_effect: bool,
+                         returns_token: bool = True, partitioned: bool = False,
+                         sharding: None = None) -> tuple[list[Any], None, Any]:
+    """A call of a host function, in a lowering.
+
+    Args:
+      ctx, operands: the context and values that the lowering was given.
+      callback: function of NumPy arrays that returns a sequence of arrays.
+      token: None only; for an order among calls, write `lower_fun` of a function that calls
+        `io_callback(..., ordered=True)`.
+      operand_avals, result_avals: the types of operands and results.
+      has_side_effect: whether the call stays where nothing reads its results.
+      returns_token: a permission: the token that is returned is None in any case.
+      partitioned, sharding: False and None only; of several devices, the first one calls the host.
+    Returns: the values of the results, None for the token, and the function.
+    Raises: NotImplementedError for a token, a sharding and `partitioned`, and where the platform
+      has no host calls.
+    """
+    only("emit_python_callback", None, "write lower_fun of a function that calls io_callback with "
+         "ordered=True", token=token)
+    only("emit_python_callback", False, "the first of several devices calls the host",
+         partitioned=partitioned)
+    only("emit_python_callback", None, "the first of several devices calls the host",
+         sharding=sharding)
+    host = holding(callback, ctx.primitive.name, [default_device()])
+    made = ctx.module_context.call_host(
+        host, bool(has_side_effect), list(operands), [a.ir for a in operand_avals],
+        [a.ir for a in result_avals])
+    return made, None, callback
 
 
 def custom_call_builder(target: str, operand_layouts: Any, result_layouts: Any, config: Any,
@@ -238,7 +278,6 @@ _ABSENT = absent(__name__, {
     "jaxpr_subcomp": "write lower_fun(jaxpr_as_fun(closed))",
     "lower_jaxpr_to_fun": "write lower_fun(jaxpr_as_fun(closed))",
     "lower_jaxpr_to_module": "write jax.jit(f).lower(x).compiler_ir()",
-    "emit_python_callback": "write lower_fun of a function that calls jax.pure_callback",
     "merge_mlir_modules": "write jax.jit(f).lower(x).compiler_ir()",
     "register_constant_handler": "arrays are the only constants",
 })
@@ -255,7 +294,8 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "LoweringRuleContext", "ModuleContext", "aval_to_ir_type", "aval_to_ir_types",
-    "dense_int_array", "dense_int_elements", "dtype_to_ir_type", "i32_attr", "i64_attr",
+    "dense_int_array", "dense_int_elements", "dtype_to_ir_type", "emit_python_callback", "i32_attr",
+    "i64_attr",
     "ir_attribute", "ir_constant", "ir_constants", "lower_fun", "make_ir_context",
     "module_to_bytecode", "module_to_string", "register_lowering",
 ]

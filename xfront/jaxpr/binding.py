@@ -22,6 +22,8 @@ from .attributes import attributes
 def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]) -> Any:
     """Record or run the op of a primitive. See `Primitive.bind`."""
     definition = primitive.definition
+    if "subfuns" in params:                      # they say nothing that other params do not
+        params = {k: v for k, v in params.items() if k != "subfuns"}
     if definition is None:
         return _bind_apart(primitive, args, params)
     if definition in ON_REFS:
@@ -45,6 +47,27 @@ def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]
                              [programs.to_array(x) for x in operands], name=definition.name)
     results = emit(definition, *operands, **attrs)
     return list(results) if primitive.multiple_results else results
+
+
+class Subfunction:
+    """The function of a call as a callable, as readers of `subfuns` want it."""
+
+    def __init__(self, body: Any) -> None:
+        self.body = body
+
+    def call_wrapped(self, *args: Any) -> list[Any]:
+        """The results of the function."""
+        from .evaluating import jaxpr_as_fun  # it stands beside this file
+
+        return jaxpr_as_fun(self.body)(*args)
+
+    __call__ = call_wrapped
+
+
+def subfunctions(params: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The function of a call with a rule of its own, and the rule."""
+    return Subfunction(params["call_jaxpr"]), params.get("jvp_jaxpr_fun",
+                                                         params.get("fwd_jaxpr_thunk"))
 
 
 CONTROL_FLOW = (ops.cond, ops.scan, ops.while_)

@@ -335,6 +335,14 @@ def a_stateful_model_in_a_file():
 
 # --- loops ----------------------------------------------------------------------------------------
 
+def functions_kept_out_of_programs():
+    """`noinline` calls the function from the program; one program serves all such functions."""
+    wave = eqxi.noinline(lambda x: jnp.sin(x) * 2)
+    value, slope = jax.jit(jax.value_and_grad(lambda x: (wave(x)**2).sum()))(X)
+    return (jax.vmap(wave)(X), value, slope, jax.jvp(wave, (X,), (X,)),
+            jax.vmap(jax.grad(lambda x: wave(x).sum()))(X))
+
+
 def loops_with_checkpoints():
     def slope(kind):
         def total(x):

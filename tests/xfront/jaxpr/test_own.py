@@ -162,6 +162,50 @@ def test_lowering_written_in_mlir():
         jax.jit(partial(p.bind, by=3))(X)
 
 
+def test_a_lowering_calls_the_host():
+    p, seen = Primitive("on_host"), []
+    p.multiple_results = True
+    p.def_impl(partial(xla.apply_primitive, p))
+    p.def_abstract_eval(lambda x, y, *, host: [x, y])
+    batching.defvectorized(p)
+
+    def rule(ctx, *operands, host):
+        made, token, kept = mlir.emit_python_callback(
+            ctx, host, None, operands, ctx.avals_in, ctx.avals_out, has_side_effect=False)
+        ctx.module_context.add_keepalive(kept)
+        assert token is None
+        return made
+
+    mlir.register_lowering(p, rule)
+
+    def host(x, y):
+        seen.append((type(x), x.shape))
+        return np.cumsum(x), y + 1
+
+    y = jnp.int32(3)
+    for f in (partial(p.bind, host=host), jax.jit(partial(p.bind, host=host))):
+        total, more = f(X, y)
+        np.testing.assert_array_equal(total, np.cumsum(X))
+        assert more == 4
+    assert seen == [(np.ndarray, (3,))] * 2
+    _, _, rows = jax.lax.fori_loop(0, 2, lambda i, c: (*p.bind(c[0], c[1], host=host), c[2] + 1),
+                                   (X, y, 0))
+    assert rows == 2 and len(seen) == 4
+
+    def fails(x, y):
+        raise KeyError("in the host's function")
+
+    with pytest.raises(KeyError, match="in the host's function") as caught:
+        jax.jit(partial(p.bind, host=fails))(X, y)
+    assert isinstance(caught.value, jax.errors.JaxRuntimeError)
+    q = Primitive("in_order")
+    q.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(q, lambda ctx, x: mlir.emit_python_callback(
+        ctx, host, 1, [x], ctx.avals_in, ctx.avals_out, has_side_effect=True)[0])
+    with pytest.raises(NotImplementedError, match="io_callback with ordered=True"):
+        jax.jit(q.bind)(X)
+
+
 # --- what is missing says so ----------------------------------------------------------------
 
 BARE, ROUND = Primitive("bare"), Primitive("round")
