@@ -138,13 +138,14 @@ def check_pair(name: str, result: Any) -> None:
 class Flat:
     """A traced call: the Function with its captures, and the structure of its result."""
 
-    __slots__ = ("_read", "aux", "captures", "function", "hides", "out_tree", "trace")
+    __slots__ = ("_read", "aux", "captures", "function", "hides", "is_bare", "out_tree", "trace")
 
     def __init__(self, recorded: Recorded, out_tree: Any) -> None:
         self.function: Function = recorded.function
         self.captures, self.trace, self.out_tree = recorded.captures, recorded.trace, out_tree
         self.aux: Aux | None = None              # where the function was traced with has_aux
         self.hides = False                       # whether `out_tree` has nodes for such leaves
+        self.is_bare = False                     # whether they are without their carriers
         self._read: list[bool] | None = None
 
     def read(self) -> list[bool]:
@@ -191,7 +192,7 @@ def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, b
                               inputs=inputs, param_names=param_names, origins=origins,
                               of_rule=of_rule, reached=reached)
     flat = Flat(recorded, out_tree)
-    flat.hides = hides
+    flat.hides, flat.is_bare = hides, hides and carried is False
     return flat
 
 

@@ -390,9 +390,15 @@ _MEMBERS: dict[int, _Member] = {}
 
 def belongs(x: Any, home: Trace) -> None:
     """Note that a value was made in a trace."""
-    for key in [k for k, m in _MEMBERS.items() if m.home.closed]:
-        del _MEMBERS[key]
+    forget_closed()
     _MEMBERS[id(x)] = _Member(x, home)
+
+
+def forget_closed() -> None:
+    """Forget the values of traces that are closed."""
+    for key, member in [*_MEMBERS.items()]:
+        if member.home.closed:
+            _MEMBERS.pop(key, None)
 
 
 def _member(x: Any) -> _Member | None:
@@ -602,6 +608,7 @@ def call_and_write(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any]
     """The result of a jitted `with_finals(fun)`; those of its arguments `given` that change then
     hold what it says."""
     result, finals = call(*args, **kwargs)
+    forget_closed()
     for x, final in zip(changing(given), finals, strict=True):
         write(x, Held(*final))
     return result

@@ -343,15 +343,14 @@ class Jitted:
         if self.options.told is not None:
             kinds = self.options.told.typed(kinds, self.dynamic(args), kwargs)
         sets = sets_of(leaves)
-        inside = bool(HIDES and state.stack)      # whether there may be derivatives around
-        key = (statics, tree, tuple(kinds), trace_key(), state.axes, sets, inside)
+        key = (statics, tree, tuple(kinds), trace_key(), state.axes, sets)
         try:
             found = self.traces.get(key)
         except TypeError:
             raise ValueError(f"Non-hashable static arguments are used in a jitted function: "
                              f"{[s for _, _, s in statics]}; make them tuples, or frozen and "
                              "hashable objects") from None
-        if found is None:
+        if found is None or (found.is_bare and state.stack):
             def call(tracers: list[Tracer]) -> Any:
                 given, named = tree_unflatten(tree, tracers)
                 for place, _, x in statics:

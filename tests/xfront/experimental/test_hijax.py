@@ -138,6 +138,19 @@ def test_values_of_a_type_of_ones_own_go_through_compiled_functions() -> None:
     assert jax.tree.leaves([q]) == [q]                 # it is a leaf for users
 
 
+def test_a_compiled_function_is_traced_once_for_both_and_again_where_tangents_pass() -> None:
+    traces = []
+    f = jax.jit(lambda x: (traces.append(1), quantize(x))[1])
+    g = jax.jit(lambda x: (traces.append(1), 2 * x)[1])
+    f(X), g(X), f(X), g(X)
+    assert len(traces) == 2
+    jax.jit(lambda x: g(x) + 1)(X)
+    assert len(traces) == 2                            # it returns no value of such a type
+    np.testing.assert_array_equal(jax.grad(lambda x: restore(f(x)).sum())(X), np.ones((2, 3)))
+    f(X)
+    assert len(traces) == 3
+
+
 def test_the_type_gives_traced_values_their_attributes() -> None:
     @jax.jit
     def f(q: Any) -> Any:
