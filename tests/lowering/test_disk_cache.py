@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -79,6 +80,24 @@ def test_many_processes_at_once(cache) -> None:
                for _ in range(3)]
     assert [p.wait() for p in running] == [0, 0, 0]
     assert len(list(cache.iterdir())) == 1
+
+
+@pytest.mark.parametrize("dies_in", ["write", "replace"])
+def test_a_process_that_is_killed_in_a_write_leaves_no_entry(cache, execute, sine, dies_in) -> None:
+    die = "lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)"
+    how = {"replace": f"os.replace = {die}",
+           "write": "real = os.fdopen\ndef opened(fd, mode):\n"
+                    "    f = real(fd, mode)\n    f.write(b'xfront3')\n    f.flush()\n"
+                    f"    ({die})()\nos.fdopen = opened"}[dies_in]
+    killed = subprocess.run([sys.executable, "-c", f"import os, signal\n{how}\n{PROGRAM}"],
+                            stdout=subprocess.DEVNULL)
+    (left,) = cache.iterdir()
+    assert killed.returncode == -signal.SIGKILL and left.name.startswith(".")
+    np.testing.assert_allclose(execute(compiled(sine), sine, X)[0], np.sin(X), rtol=1e-6)
+    assert left.exists() and len(list(cache.iterdir())) == 2        # it may still be written
+    os.utime(left, (0, 0))
+    disk_cache._entries(str(cache))
+    assert not left.exists() and len(list(cache.iterdir())) == 1
 
 
 def test_the_key_holds_all_that_the_bytes_depend_on(monkeypatch) -> None:
