@@ -38,7 +38,8 @@ def cases() -> Iterator[Case]:
             for reverse in (False, True) if kind == "sum" else (len(shape) > 1,):
                 yield (f"cum{kind} {shape} {axis} {reverse}", op, (named("f32", *shape),),
                        {"axis": axis, "reverse": reverse}, taken)
-    for shape, taken in (((1024, 127), True), ((1024, 128), False), ((256, 513), True)):
+    for shape, taken in (((1024, 127), True), ((1024, 128), False), ((256, 512), False),
+                         ((256, 513), True)):
         yield f"cumsum of rows {shape}", ops.cumsum, (named("f32", *shape),), {
             "axis": 1, "reverse": False}, taken
     yield "cummax of long rows", ops.cummax, (named("f32", 256, 513),), {

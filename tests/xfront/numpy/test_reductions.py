@@ -108,6 +108,17 @@ def test_weighted_quantiles_leave_nan_out(name, scale) -> None:
     assert np.isnan(np.asarray(plain)[:, [0, 2]]).all() and not np.isnan(plain[:, 1]).any()
 
 
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "nearest", "midpoint"])
+def test_quantiles_at_an_element_take_it_alone_beside_infinite_ones(method) -> None:
+    x = np.array([1, 2, np.inf], np.float32)
+    q = np.array([0, 0.5, 1], np.float32)
+    for sign in (1, -1):
+        want = np.sort(sign * x)
+        np.testing.assert_array_equal(jnp.quantile(sign * x, q, method=method), want)
+        np.testing.assert_array_equal(xfront.jit(jnp.quantile, static_argnames="method")(
+            sign * x, q, method=method), want)
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "complex64"])
 def test_a_covariance_weighted_by_counts_keeps_its_dtype(dtype: str) -> None:
     x = jnp.asarray([[1, 2, 4], [3, 1, 1]], dtype)

@@ -1,6 +1,7 @@
 """What Python may ask of a tracer, under each transformation: a value or the typed error."""
 
 import operator
+import threading
 
 import numpy as np
 import pytest
@@ -133,3 +134,23 @@ def test_a_tracer_of_another_jit_is_refused():
     jax.jit(lambda x: held.append(x) or x)(1.0)
     with pytest.raises(errors.UnexpectedTracerError):
         jax.jit(lambda y: y + held[0])(2.0)
+
+
+def test_a_value_of_another_thread_is_refused_where_it_is_captured() -> None:
+    """Its trace is open and less deep than the one that reads it, and still not around it."""
+    said: list[Exception] = []
+
+    def elsewhere(x) -> None:
+        try:
+            jax.jit(lambda a: (a, jax.eval_shape(lambda b: b * x, a))[0])(1.0)
+        except errors.UnexpectedTracerError as error:
+            said.append(error)
+
+    def f(x):
+        thread = threading.Thread(target=elsewhere, args=(x,))
+        thread.start()
+        thread.join()
+        return x
+
+    jax.jit(f)(2.0)
+    assert "thread" in str(said[0])
