@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 
 from lowering import compat
 from lowering.forms.conditions import (
@@ -354,22 +355,18 @@ def _combined(b: Builder, op: Op, x: Value, axis: int, most: int) -> Value:
 # reductions between devices.
 @form(ops.reduce_max, when=LOSES_GREATEST & over_axes, needed=True,
       row="kernels.reduction: max of rows, float32")
-def greatest_or_flag(b: Builder, op: Op, x: Value) -> Value:
-    """NaN where an element is, else the greatest."""
-    return _or_nan(b, op, x)
-
-
-# The same for minima.
 @form(ops.reduce_min, when=LOSES_LEAST & over_axes, needed=True,
       row="kernels.reduction: min of columns, float32")
-def least_or_flag(b: Builder, op: Op, x: Value) -> Value:
-    return _or_nan(b, op, x)
+def extremum_or_flag(b: Builder, op: Op, x: Value) -> Value:
+    """NaN where an element is, else the extremum."""
+    return or_nan(b, op, x, lambda flags: ops.reduce_or(flags, axes=op.attrs["axes"]))
 
 
-def _or_nan(b: Builder, op: Op, x: Value) -> Value:
-    given, axes = Term(b, x), op.attrs["axes"]
-    found = Term(b, b.emit(op.definition, x, axes=axes))
-    return where(ops.reduce_or(given != given, axes=axes), math.nan, found).value
+def or_nan(b: Builder, op: Op, x: Value, raised: Callable[[Term], Term]) -> Value:
+    """NaN where the flags of NaN that an extremum is taken of say so, else the extremum."""
+    given = Term(b, x)
+    return where(raised(given != given), math.nan,
+                 Term(b, b.emit(op.definition, x, **op.attrs))).value
 
 
 def _folded(b: Builder, op: Op, x: Value, combine: OpDef) -> Term:

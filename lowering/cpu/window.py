@@ -16,7 +16,7 @@ from xfront_ir.definition import OpDef
 from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.window import patches, windowed_shape
 
-from .reduce import LOSES_GREATEST, LOSES_LEAST
+from .reduce import LOSES_GREATEST, LOSES_LEAST, or_nan
 
 Ints = tuple[int, ...]
 
@@ -73,21 +73,12 @@ def _along_windows(b: Builder, op: Op, x: Value, definition: OpDef, start: float
 # devices.
 @form(ops.reduce_window_max, when=LOSES_GREATEST & _apart, needed=True,
       row="kernels.convolution: max-pool 2×2, strides 2")
-def greatest_or_flag_in_windows(b: Builder, op: Op, x: Value) -> Value:
-    """NaN where an element of the window is, else the greatest."""
-    return _or_nan(b, op, x)
-
-
 @form(ops.reduce_window_min, when=LOSES_LEAST & _apart, needed=True,
       row="kernels.convolution: min-pool 2×2, strides 2, channels first")
-def least_or_flag_in_windows(b: Builder, op: Op, x: Value) -> Value:
-    return _or_nan(b, op, x)
-
-
-def _or_nan(b: Builder, op: Op, x: Value) -> Value:
-    given, attrs = Term(b, x), dict(op.attrs)
-    raised = ops.reduce_window_max((given != given).to(given.dtype), **attrs)
-    return where(raised > 0, math.nan, Term(b, b.emit(op.definition, x, **attrs))).value
+def extremum_or_flag_in_windows(b: Builder, op: Op, x: Value) -> Value:
+    """NaN where an element of the window is, else the extremum."""
+    return or_nan(b, op, x, lambda flags: ops.reduce_window_max(
+        flags.to(x.type.dtype), **op.attrs) > 0)
 
 
 @condition

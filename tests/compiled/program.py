@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.typed import Typed
+
 from .data import COMPLEX, DIGITS, DTYPES, FLOATS, INTEGERS, ORDERED, SPECIAL, draw
 
 SIZES = (1, 2, 3, 7, 16, 60, 120, 257, 1000, 2047, 2048, 2049, 4095, 4096, 4096, 4097, 5000, 6144,
@@ -33,7 +35,7 @@ Test = Callable[["Value"], bool]
 
 
 @dataclass(frozen=True)
-class Value:
+class Value(Typed):
     """A named value and what is known of its numbers.
 
     Attributes:
@@ -56,19 +58,6 @@ class Value:
     whole: bool = True
     rough: bool = False
     moved: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return math.prod(self.shape)
 
     @property
     def floating(self) -> bool:
@@ -213,7 +202,7 @@ from xfront_ir.reference import evaluate
 
 def mesh_of(sizes: tuple[int, ...]) -> Any:
     """A mesh of the first devices, whose axes `x`, `y`, `z` the compiler divides values over."""
-    from xfront.eager import devices
+    from xfront import devices
     from xfront.sharding import AxisType, Mesh
 
     chosen = np.array(devices()[:math.prod(sizes)]).reshape(sizes)

@@ -20,29 +20,18 @@ from typing import Any
 
 import numpy as np
 
+from tests.typed import Typed
+
 DTYPES = {"f64": np.float64, "f32": np.float32, "i32": np.int32, "bool": np.bool_,
           "c128": np.complex128}
 
 
 @dataclass(frozen=True)
-class Type:
+class Type(Typed):
     """A dtype, by its name in `DTYPES`, and a shape."""
 
     dtype: str
     shape: tuple[int, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return int(np.prod(self.shape, dtype=int))
 
     @property
     def real(self) -> bool:

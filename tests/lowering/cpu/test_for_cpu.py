@@ -92,7 +92,7 @@ def test_golden(path: Path, at_version: Any, update_golden: bool) -> None:
 def test_every_form_has_its_text() -> None:
     for definition in REGISTRY.values():
         forms_of(definition)
-    names = sorted([form.name for forms in FORMS_OF["cpu"].values() for form in forms])
+    names = sorted({form.name for forms in FORMS_OF["cpu"].values() for form in forms})
     assert names == [path.stem for path in FILES]
 
 
