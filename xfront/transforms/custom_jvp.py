@@ -7,10 +7,12 @@ import operator
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
 from xfront_ir import ops
 from xfront_ir.core import Function
 from xfront_ir.opdef import Request
 
+from ..base.dtypes import float0
 from ..base.trees import tree_flatten, tree_map, tree_unflatten
 from .custom_rules import (
     Rule,
@@ -21,6 +23,7 @@ from .custom_rules import (
     zero_tangent,
 )
 from .flat import Flat, kind_of, trace_call, typed
+from .float0 import HIDES, flat_values, tangent_tree
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,7 +61,7 @@ class JvpRule(Rule):
             tangents = [next(dots) if p else self.zero(t)
                         for (t, _), p in zip(own, perturbed, strict=False)]
             made = self.custom.jvp(*self.static, tuple(tree_unflatten(self.tree, tracers[:n_own])),
-                                   tuple(tree_unflatten(self.tree, tangents)))
+                                   tuple(tangent_tree(self.tree, tangents)))
             checked, self.out_tree = check_jvp_result(self.name, made, self.flat)
             return checked
 
@@ -131,6 +134,12 @@ def check_jvp_result(name: str, made: Any, flat: Flat | None) -> tuple[list, Any
                         f"of length two) representing primal and tangent outputs, got {made}.")
     outs, out_tree = tree_flatten(made[0])
     dots, dot_tree = tree_flatten(made[1])
+    if HIDES:
+        from .high import hidden_tangents  # loaded already
+
+        outs, out_tree = flat_values(made[0], carriers=True)
+        dots, dot_tree = tree_flatten(hidden_tangents(
+            out_tree, made[1], lambda t: np.zeros(t.shape, float0)))
     if out_tree != dot_tree:
         raise TypeError(f"Custom JVP rule for function {name} must produce primal and tangent "
                         f"outputs with equal container (pytree) structures, but got {out_tree} "

@@ -407,7 +407,7 @@ def call_custom(custom: Ruled, args: tuple, kwargs: dict) -> Any:
     nondiff = within("nondiff", fun, custom.nondiff_argnums, len(args))
     static = [args[i] for i in nondiff]
     places = [i for i in range(len(args)) if i not in nondiff]
-    given = Arguments(name, [args[i] for i in places])
+    given = Arguments(name, [args[i] for i in places], carriers=True)
     leaves = given.leaves
 
     def call(*values: Any) -> Any:

@@ -41,6 +41,7 @@ from .custom_rules import (
     zero_tangent,
 )
 from .flat import Arguments, Flat, as_operand, kind_of, name_of, trace_call, typed
+from .float0 import HIDES, flat_values, tangent_tree
 from .structs import filled
 from .symbolic import CustomVJPPrimal
 
@@ -107,7 +108,8 @@ class VjpRule(Rule):
                 args.insert(i, x)
             outs, self.out_tree, residuals = check_fwd_result(
                 self.name, self.custom.fwd(*args), self.flat)
-            held["residuals"], held["tree"] = tree_flatten(residuals)
+            held["residuals"], held["tree"] = (
+                flat_values(residuals, carriers=True) if HIDES else tree_flatten(residuals))
             return [*outs, *held["residuals"]]
 
         traced = trace_call(call, kinds_like(types[:n_own], self.kinds), name=f"{self.name}_fwd",
@@ -142,7 +144,14 @@ class VjpRule(Rule):
                    for x, t in zip(tracers[n:], ct_types, strict=True)]
             cts = [x if a else self.zero(t) for x, t, a in zip(
                 cts, ct_types, live or (True,) * n_cts, strict=True)]
-            made = self.custom.bwd(*self.static, residuals, tree_unflatten(self.out_tree, cts))
+            made = self.custom.bwd(*self.static, residuals, tangent_tree(self.out_tree, cts))
+            if HIDES and isinstance(made, (tuple, list)):
+                from .high import hidden_tangents  # loaded already
+
+                children = self.tree.children()
+                if len(children) == len(made):   # another number is refused below
+                    made = [hidden_tangents(child, ct, lambda _: None)
+                            for child, ct in zip(children, made, strict=True)]
             return check_bwd_result(self.name, made, self.tree, self.kinds)
 
         traced = trace_call(
@@ -235,7 +244,7 @@ def check_fwd_result(name: str, made: Any, flat: Flat | None) -> tuple[list, Any
     if not isinstance(made, (tuple, list)) or len(made) != 2:
         raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair "
                         f"(value, residuals), got {made}.")
-    outs, out_tree = tree_flatten(made[0])
+    outs, out_tree = flat_values(made[0], carriers=True) if HIDES else tree_flatten(made[0])
     if flat is not None and out_tree != flat.out_tree:
         raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair "
                         "whose first element has the structure of the function's result "

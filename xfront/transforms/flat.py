@@ -15,12 +15,13 @@ from xfront_ir.passes.dead_code import dead_code
 
 from .. import binding
 from ..base.holders import held_by
-from ..base.trees import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from ..base.trees import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
 from ..eager.dispatch import abstract
 from ..eager.operands import SCALARS, held_array, is_array_like
 from ..running.compiled import prune
 from ..tracing.trace import Recorded, state, trace_function, type_of, used_as
 from ..tracing.tracer import Tracer
+from ..values.high import HiTracer
 from ..values.keys import KeyArray
 from ..values.refs import REFS, Ref
 from .float0 import HIDES, flat_values, hidden, is_hidden
@@ -118,6 +119,9 @@ class Aux:
         """(value, tracers of aux). Raises: TypeError where the result is not a pair."""
         check_pair(name, result)
         leaves, self.tree = tree_flatten(result[1])
+        if HIDES and HiTracer in map(type, leaves):
+            leaves, self.tree = tree_flatten(tree_map(
+                lambda x: HIDES[0].node(x, None) if type(x) is HiTracer else x, result[1]))
         self.leaves = [_TRACED if type(x) is Tracer else x for x in leaves]
         return result[0], [x for x in leaves if type(x) is Tracer]
 
@@ -155,6 +159,11 @@ class Flat:
         return self._read
 
 
+_AS_THEY_ARE = frozenset(("jit", "grad", "jvp", "vjp", "linearize", "vmap"))
+"""Kinds of traces whose results of own types have carriers where the values do. Of others, such as
+branches, several results have to agree."""
+
+
 def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, bool]], *,
                name: str, kind: str, staging: bool, axis: Any = None,
                inputs: list[Any] | None = None, param_names: Sequence[str] = (),
@@ -167,7 +176,9 @@ def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, b
     out_tree: Any = None
     has_refs = hides = False
     # nothing is differentiated around a function that is compiled by itself
-    carried = None if not staging else True if kind != "jit" else None if state.stack else False
+    carried = True
+    if kind in _AS_THEY_ARE:
+        carried = False if kind == "jit" and not state.stack else None
     for t, _ in kinds:
         has_refs = has_refs or t.dtype.is_ref
 
@@ -201,10 +212,10 @@ class Arguments:
 
     __slots__ = ("kinds", "leaves", "tree")
 
-    def __init__(self, name: str, args: Any) -> None:
+    def __init__(self, name: str, args: Any, carriers: bool | None = None) -> None:
         self.leaves, self.tree = tree_flatten(args)
         if HIDES:
-            self.leaves, self.tree = flat_values(args)
+            self.leaves, self.tree = flat_values(args, carriers)
         self.kinds = [kind_of(name, x) for x in self.leaves]
 
     def trace(self, fun: Callable[..., Any], *, name: str, kind: str, staging: bool,

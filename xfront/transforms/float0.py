@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import binding
 from ..base.dtypes import float0
-from ..base.trees import register_pytree_node, tree_flatten, tree_map
+from ..base.trees import register_pytree_node, tree_flatten, tree_map, tree_unflatten
 from ..tracing.tracer import Tracer
 
 
@@ -61,6 +61,15 @@ def flat_values(tree: Any, carriers: bool | None = None) -> tuple[list[Any], Any
         if type(x) not in _USUAL and is_hidden(x):
             return tree_flatten(hidden(tree, carriers))
     return leaves, structure
+
+
+def tangent_tree(tree: Any, dots: Sequence[Any]) -> Any:
+    """The tree of tangents or cotangents of a tree with such nodes."""
+    if not HIDES:
+        return tree_unflatten(tree, dots)
+    from .high import shown_tangents  # loaded already
+
+    return shown_tangents(tree, dots)
 
 
 _USUAL = frozenset((binding.ArrayImpl, Tracer, int, float, bool, complex))

@@ -31,6 +31,7 @@ from ..values.high import TYPES, HiTracer, MappingSpec, is_high, type_of_high
 from ..values.refs import REFS, Ref
 from .float0 import HIDES
 from .structs import ShapeDtypeStruct
+from .symbolic import SymbolicZero
 from .vmappable import RULES, Rules
 
 # --- nodes ----------------------------------------------------------------------------------
@@ -190,6 +191,33 @@ def shown_tangents(tree: Any, dots: Sequence[Any]) -> Any:
     """The tree of tangents, from those of the leaves of a tree with nodes."""
     made = tree_unflatten(tree, [Dot(d) for d in dots])
     return tree_map(lambda d: d.of, made, is_leaf=lambda x: type(x) is Dot)
+
+
+def hidden_tangents(tree: Any, made: Any, zero: Callable[[Any], Any]) -> Any:
+    """What a rule returned as tangents or cotangents of a tree with nodes, with nodes there too.
+    `zero(type)` stands for those of a part. What does not fit is left for others to refuse."""
+    def node(x: Any, d: Any) -> Any:
+        if type(x) is not Node or d is None:
+            return d
+        found, none = layout(x.aval), tuple([zero(t) for t in lo_types(x.aval)])
+        kind = x.aval.to_tangent_aval()
+        moved = zeros(lo_types(kind)) if type(d) is SymbolicZero else lowered(kind, d)
+        if found.moves_itself:
+            return Node(x.aval, moved, x.carriers, x.state)
+        return Node(x.aval, none, None if x.carriers is None else moved, x.state)
+
+    def is_node(x: Any) -> bool:
+        return type(x) is Node
+
+    whole = tree_unflatten(tree, [object()] * tree.num_leaves)
+    if not any(map(is_node, tree_leaves(whole, is_leaf=is_node))):
+        return made
+    try:
+        structure = tree_structure(whole, is_leaf=is_node)
+        return tree_unflatten(structure, [node(x, d) for x, d in zip(
+            tree_leaves(whole, is_leaf=is_node), structure.flatten_up_to(made), strict=True)])
+    except ValueError:
+        return made
 
 
 class Moving:

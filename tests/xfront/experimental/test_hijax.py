@@ -213,6 +213,32 @@ def test_vmap_maps_such_values_by_specs() -> None:
         jax.vmap(restore)(q)
 
 
+def test_rules_of_functions_take_such_values() -> None:
+    @jax.custom_vjp
+    def f(q: Any, y: Any) -> Any:
+        return restore(q) * y
+
+    f.defvjp(lambda q, y: (f(q, y), (q, y)), lambda saved, ct: (ct * saved[1] * 10, None))
+
+    @jax.custom_jvp
+    def g(q: Any, y: Any) -> Any:
+        return quantize(restore(q) * y)
+
+    g.defjvp(lambda primals, tangents: (g(*primals), tangents[0] * 100 + tangents[1]))
+    q = quantize(X)
+    for wrap in (lambda h: h, jax.jit):
+        np.testing.assert_array_equal(wrap(f)(q, X), RESTORED * X)
+        np.testing.assert_array_equal(
+            wrap(jax.grad(lambda x: f(quantize(x), X).sum()))(X), 10 * X)
+        np.testing.assert_array_equal(
+            wrap(jax.grad(lambda q, y: restore(g(q, y)).sum(), (0, 1)))(q, X),
+            [np.full((2, 3), 100), np.ones((2, 3))])
+    (value, aux), slope = jax.value_and_grad(
+        lambda q: (restore(q).sum(), {"q": q}), has_aux=True)(q)
+    assert type(aux["q"]) is Quantized and value == RESTORED.sum()
+    np.testing.assert_array_equal(slope, np.ones((2, 3)))
+
+
 # --- rules over arrays ---------------------------------------------------------------------------
 
 class Twice(HiPrim):
