@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import json
 import os
 import re
@@ -77,6 +77,41 @@ def test_idle_ones_take_values_of_their_type(name: str) -> None:
     default, _ = IDLE[name]
     config.update(name, OTHER[type(default)](default))
     assert config.read(name) == OTHER[type(default)](default)
+
+
+def there_are() -> set[str]:
+    """The words for which something stands here: modules, and what public modules offer."""
+    modules = {part.lower() for path in (ROOT / "xfront").rglob("*.py")
+               for part in path.relative_to(ROOT).with_suffix("").parts}
+    found = set()
+    for path in (ROOT / "xfront").rglob("*.py"):
+        if "__all__" in (text := path.read_text()):
+            found |= {*re.findall(r'"(\w+)"', text[text.index("__all__"):])}
+    return modules | found
+
+
+ABSENT = re.compile(r"there (?:is|are) no (?:client for )?(\w+)")
+NAMED = re.compile(r"\b(?:xfront|ad_checkpoint|experimental)\.[\w.]*\w|\b(?:jax|xfront)_\w+")
+
+
+def test_reasons_are_true() -> None:
+    """What a reason says to be absent is absent; what it tells the user to write exists."""
+    here, wrong = there_are(), []
+    known = {name for name, _, _, _ in documented()}
+    for name, (_, reason) in {**REFUSED, **IDLE}.items():
+        wrong += [f"{name}: there is {w}" for w in ABSENT.findall(reason)
+                  if w in here or w.lower() in here]
+        for written in NAMED.findall(reason):
+            if "." not in written:
+                there = written in known
+            else:
+                module, _, last = written.rpartition(".")
+                module = module if module.startswith("xfront") else f"xfront.{module}"
+                there = hasattr(importlib.import_module(module), last) or bool(
+                    importlib.util.find_spec(f"{module}.{last}"))
+            wrong += [] if there else [f"{name}: there is no {written}"]
+    assert not wrong, "\n".join(wrong)
+    assert "clear_caches" in here and ABSENT.findall("there are no meshes here") == ["meshes"]
 
 
 def read_by_sources() -> str:

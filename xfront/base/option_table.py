@@ -85,7 +85,8 @@ IDLE: dict[str, tuple[Any, str]] = {
     "jax_cross_host_transfer_timeout_seconds": (None, NO_TRANSFERS),
     "jax_cross_host_transfer_transfer_size": (None, NO_TRANSFERS),
     "jax_cross_host_transport_addresses": ("", NO_TRANSFERS),
-    "jax_debug_leaked_clients_on_clear_backends": (False, "there is no clear_backends here"),
+    "jax_debug_leaked_clients_on_clear_backends": (
+        False, "clear_backends leaves clients to the arrays that lie on them"),
     "jax_embedded_constants_max_bytes": (32, "captured arrays are arguments of programs"),
     "jax_export_calling_convention_version": (10, NO_EXPORT),
     "jax_export_deserialize_expired_versions": (False, NO_EXPORT),
