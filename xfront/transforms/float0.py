@@ -34,8 +34,9 @@ def is_float0(x: Any) -> bool:
 
 
 HIDES: list[Any] = []
-"""What says which classes' values become nodes too (`kind in it`) and makes the nodes,
-`it.node(x, carriers)`; nothing before a library has declared types of its own."""
+"""What says which classes' values become nodes too (`kind in it`), makes the nodes,
+`it.node(x, carriers)`, and trees of tangents, `it.tangents(tree, dots)`; nothing before a library
+has declared types of its own."""
 
 
 def is_hidden(x: Any) -> bool:
@@ -65,11 +66,7 @@ def flat_values(tree: Any, carriers: bool | None = None) -> tuple[list[Any], Any
 
 def tangent_tree(tree: Any, dots: Sequence[Any]) -> Any:
     """The tree of tangents or cotangents of a tree with such nodes."""
-    if not HIDES:
-        return tree_unflatten(tree, dots)
-    from .high import shown_tangents  # loaded already
-
-    return shown_tangents(tree, dots)
+    return HIDES[0].tangents(tree, dots) if HIDES else tree_unflatten(tree, dots)
 
 
 _USUAL = frozenset((binding.ArrayImpl, Tracer, int, float, bool, complex))

@@ -110,6 +110,10 @@ class _Hides:
             made.carriers = zeros(layout(made.aval).carriers)
         return made
 
+    def tangents(self, tree: Any, dots: Sequence[Any]) -> Any:
+        """As `shown_tangents`."""
+        return shown_tangents(tree, dots)
+
 
 def one_of(tree: Any, size: int) -> Any:
     """The structure of a tree with nodes for batches along the first axes, for one example."""
