@@ -51,7 +51,7 @@ test: $(DEV)
 
 generated: $(DEV)
 	XFRONT_GENERATED=$(PROGRAMS) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/generated \
-	  tests/xfront/tracing/test_templates.py
+	  tests/xfront/eager/test_templates.py
 
 sharded: $(DEV)
 	$(BIN)/python -m tests.xfront.sharding.mapped_programs 1000 $(WORKERS)
@@ -75,7 +75,8 @@ plain: $(DEV)
 # What stands on jaxlib: lowering, compiled values, the tables of programs, devices.
 sample: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --cases 1 -q tests/lowering \
-	  tests/xfront_ir/test_op_table.py tests/xfront/test_array.py tests/xfront/tracing tests/xfront/lax
+	  tests/xfront_ir/test_op_table.py tests/xfront/test_array.py tests/xfront/tracing \
+	  tests/xfront/running tests/xfront/eager tests/xfront/lax
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/compiled
 
 check: lint

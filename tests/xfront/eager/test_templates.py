@@ -5,7 +5,7 @@ program, with templates and without: text, locations, weakness, structure of res
 errors must agree. The settings and surroundings in which a function is called change from one call
 to the next, so that a template that was made in one is there to be misused in another.
 
-    XFRONT_GENERATED=1 pytest tests/xfront/tracing/test_templates.py       every call everywhere
+    XFRONT_GENERATED=1 pytest tests/xfront/eager/test_templates.py       every call everywhere
 """
 
 from __future__ import annotations

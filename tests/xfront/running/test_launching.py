@@ -16,7 +16,7 @@ from .launching_checks import CHECKS
 @pytest.fixture(scope="module")
 def errors() -> dict[str, str | None]:
     """By name of the check: the traceback of the error that it met, or None."""
-    return errors_of("tests.xfront.tracing.launching_checks", CHECKS)
+    return errors_of("tests.xfront.running.launching_checks", CHECKS)
 
 
 @pytest.mark.parametrize("name", CHECKS)
