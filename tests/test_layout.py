@@ -434,6 +434,26 @@ def test_the_ir_works_alone() -> None:
     )
 
 
+def test_documents_name_files_that_exist() -> None:
+    """A path in a document is that of a file, whole or from one of the folders above it on; a name
+    after a path and a colon (`running/programs.py: Units`) stands in that file."""
+    folders = (*PACKAGES, "tests", "benchmarks", "examples", "docs")
+    files = {place(p): p for folder in folders for p in (ROOT / folder).rglob("*.*")}
+    pattern = r"([\w./<>{},*-]+/[\w.<>*]+\.(?:py|ir))\b(?:: (\w+)`)?"
+    wrong = []
+    for document in (ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for line, text in enumerate(document.read_text().splitlines(), 1):
+            for path, name in re.findall(pattern, text):
+                if "<" in path:                  # `ops/<family>.py`: its folder exists
+                    found = [ROOT / path.partition("<")[0].rpartition("/")[0]]
+                    found = [p for p in found if "{" in path or p.is_dir()]
+                else:
+                    found = [p for n, p in files.items() if f"/{n}".endswith(f"/{path}")]
+                if not found or name and not any(name in p.read_text() for p in found):
+                    wrong.append(f"{place(document, line)}: {path} {name}")
+    assert not wrong, "\n".join(wrong)
+
+
 def test_packages_are_typed_and_documented() -> None:
     """Each package says that it is typed, and every module opens with what it holds."""
     wrong = [package for package in PACKAGES if not (ROOT / package / "py.typed").exists()]

@@ -1,7 +1,7 @@
-"""The builder of traces and passes, which knows that values lie somewhere.
+"""The builder of traces and passes, which moves operands that an op cannot use where they are.
 
-A rule writes ops without a thought of meshes or memories. Where the type rule of such an op refuses
-because of where operands lie, this builder brings them to where they may be used.
+Rules write ops without regard to meshes and memories. Where the type rule of an op raises
+ShardingTypeError or MemorySpaceError, this builder moves the operands and emits the op again.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ class PlacedBuilder(Builder):
 
     __slots__ = ()
     strict = False
-    """Whether to refuse an op where the axes of its results cannot be told. This is for programs as
-    users write them; results of ops that passes write have no axes then: the compiler decides."""
+    """Whether to refuse an op where the axes that divide its results are ambiguous. Traces of
+    users' programs do; in passes such results have no axes, and the compiler chooses."""
 
     def infer(self, definition: OpDef, types: tuple[TensorType, ...], attrs: dict[str, Any]
               ) -> tuple[TensorType, ...]:
-        """Result types; a strict builder refuses where the axes of results cannot be told."""
+        """Result types; a strict builder raises where the axes of results are ambiguous."""
         return (infer_types if self.strict else infer_anyway)(definition, types, attrs)
 
     def settled(self, definition: OpDef, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
-        """The operands of an op that was refused, brought to where they may be used: scalars are
-        moved to the host's memory where another operand is. Terms of a sum are summed, if
-        the builder is not strict. None where nothing was to be brought."""
+        """Operands with which an op that the type rule refused can be emitted again: scalars moved
+        to the host's memory if another operand is there, else, unless the builder is strict,
+        partial sums added up over their axes. None if neither changes anything."""
         types = tuple([v.type for v in operands])
         if len({t.memory for t in types}) > 1:
             made = tuple([v if v.type.memory else self._on_host(v) for v in operands])
@@ -48,15 +48,16 @@ class PlacedBuilder(Builder):
                       for v, s in zip(operands, settled(definition, types), strict=True)])
 
     def _settled_inside(self, value: Value, sharding: Sharding) -> Value:
-        """As `settled` inside a `shard_map`: what is the same on all devices becomes reduced."""
+        """As `settled`, inside a `shard_map`: a value that is the same on all devices is cast to
+        one that counts as reduced over the axes of `sharding`."""
         if value.type.sharding is not None or not sharding.spec.reduced:
             return value
         return self.emit(lookup("manual_cast"), value, mesh=sharding.mesh,
                          axes=sharding.spec.reduced, old="invarying", new="reduced")
 
     def _on_host(self, value: Value) -> Value:
-        """A scalar, or what is made of scalars alone, in the host's memory; another value as it
-        is."""
+        """A scalar, or a value computed from scalars alone, moved to the host's memory; any other
+        value unchanged."""
         if not self._is_of_scalars(value):
             return value
         return self.emit(lookup("reshard"), value, sharding=in_memory(value.type.ndim, HOST))
@@ -72,11 +73,11 @@ class PlacedBuilder(Builder):
         return False
 
     def zeros(self, type: TensorType) -> Value:
-        """Zeros of `type` (False for bool), which lie as it says."""
+        """Zeros of `type` (False for bool), in its memory and divided as it says."""
         return self._lying(self.full(type, 0), type)
 
     def ones(self, type: TensorType) -> Value:
-        """Ones of `type`, which lie as it says."""
+        """Ones of `type`, in its memory and divided as it says."""
         return self._lying(self.full(type, 1), type)
 
     def _lying(self, made: Value, type: TensorType) -> Value:

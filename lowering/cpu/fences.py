@@ -57,8 +57,8 @@ MOST = 128
 """This many operations are not repeated in another kernel, even for few elements, because they take
 time to compile."""
 FAR = 2
-"""A value is fenced, rather than left to fences of its readers, where its places together repeat
-operations that cost this many times as much as the kernels."""
+"""A value is fenced itself, not only its readers, where computing it again in all places costs this
+many times as much as the kernels that the fence adds."""
 LONGEST = 1500
 """Kernels more than twice as long are cut, for their code does not fit the instruction cache."""
 FEW = 64

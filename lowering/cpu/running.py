@@ -45,16 +45,16 @@ def _is_long(op: Op, shorter: int) -> bool:
 
 @condition
 def _long(op: Op) -> bool:
-    """More than 16 elements along the last axis, 24 or more along others; several rows of 2**17 or
-    more elements in all have more than 512 each."""
+    """The axis has more than 16 elements if it is the last one, else 24 or more. In an array of
+    several rows and 2**17 elements or more, each row has more than 512."""
     return _is_long(op, shorter=512)
 
 
 @condition
 def _long_in_few_rows(op: Op) -> bool:
-    """More than 16 elements along the last axis, 24 or more along others; several rows have fewer
-    than 2**17 elements in all, for extrema that propagate NaN take longer. Not for bytes, at which
-    the plain rule is fast."""
+    """The axis has more than 16 elements if it is the last one, else 24 or more. An array of
+    several rows has fewer than 2**17 elements, because extrema that propagate NaN take longer. The
+    dtype is wider than 8 bits, because the plain rule is fast for bytes."""
     return op.operands[0].type.dtype.bits > 8 and _is_long(op, shorter=2 ** 31)
 
 

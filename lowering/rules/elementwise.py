@@ -50,8 +50,9 @@ for _definition, _of_floats in {
 
 @rule(ops.cbrt)
 def _cbrt(ctx: RuleContext, op: Op, x: Any) -> Any:
-    """The C library's function that runs on CPU needs the subnormal numbers that XLA has turned
-    off: of one it gives another number, which may be of the other sign. These stay as they are."""
+    """`stablehlo.cbrt`, except that x itself is the result for subnormal x on CPU. There the C
+    library's function runs with subnormal numbers flushed to zero, as XLA has set it, and returns
+    wrong numbers for them, even of the wrong sign."""
     type = op.results[0].type
     plain = ctx.create("stablehlo.cbrt", [x], [type])
     if ctx.platform != "cpu" or type.dtype is dtypes.f16:
@@ -64,8 +65,8 @@ def _cbrt(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @rule(ops.log1p)
 def _log1p(ctx: RuleContext, op: Op, x: Any) -> Any:
-    """XLA's log1p of f64 is off by 128 ulp between -0.42 and -0.3. There the logarithm of u = 1 + x
-    and what u was rounded by are taken; the maximum keeps XLA from simplifying u - 1 to x."""
+    """XLA's log1p of f64 is off by 128 ulp between -0.42 and -0.3. There the result is log(u) and a
+    correction for the rounding of u = 1 + x; the maximum keeps XLA from simplifying u - 1 to x."""
     type = op.results[0].type
     if type.dtype.is_complex:
         return of_complex(ctx, ops.log1p, x, type)
@@ -99,8 +100,9 @@ def _over_log_of_2(x: Term) -> Term:
 
 
 def _hyperbolic(definition: OpDef, formula: Callable[[Term], Term]) -> None:
-    """Of e^(x / 2), which is exact where x is and no sooner infinite than the result: XLA's take
-    e^(x - log 2), whose argument is rounded, and are off by 24 ulp in f32, by 500 in f64."""
+    """Lower sinh or cosh by a formula in e^(x / 2), squared: x / 2 is exact, and e^(x / 2) does not
+    overflow before the result does. XLA's own take e^(x - log 2), whose argument is rounded, and
+    are off by 24 ulp in f32 and by 500 in f64."""
     @rule(definition)
     def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
         type = op.results[0].type

@@ -14,8 +14,8 @@ from . import running  # noqa: F401  (forms of the same family)
 
 
 def softmax(place: Place, op: Op) -> list[Value] | None:
-    """The elements are x times e / s times -(1 / s), where s is the sum of e in each row, and e the
-    exp of what has the maximum 0 there: x, e and the sums."""
+    """The operand is x * (e / s) * -(1 / s), with e = exp(z - max z) and s = sum e of each row: x,
+    e and s."""
     product = place.operation(op.operands[0], ops.mul)
     slope = product and place.operation(product.operands[1], ops.mul)
     if product is None or slope is None:

@@ -26,7 +26,7 @@ def _axis_of_pairs(op: Op) -> int | None:
 
 @condition
 def _joins_pairs(op: Op) -> bool:
-    """An axis of more than one element and one of two become one, before 64 or fewer."""
+    """`[..., n, 2, ...]` becomes `[..., 2 n, ...]`, with n > 1 and at most 64 elements behind."""
     x, at = op.operands[0].type, _axis_of_pairs(op)
     return at is not None and x.shape[at - 1] > 1 and math.prod(x.shape[at + 1:]) <= 64
 
@@ -43,7 +43,7 @@ def joined_halves(place: Place, op: Op) -> list[Value] | None:
 # axis behind it, fills few of these.
 @form(ops.reshape, when=_joins_pairs, reads=joined_halves)
 def interleave(b: Builder, op: Op, pairs: Value, even: Value, odd: Value) -> Value:
-    """The one array at even places, the other at odd ones: each with zeros between its elements."""
+    """A select between two arrays: one has its elements at even places, the other at odd ones."""
     shape, at = op.attrs["shape"], _axis_of_pairs(op)
     assert at is not None
     joined = at - 1

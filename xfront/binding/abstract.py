@@ -134,7 +134,7 @@ class AbstractArray:
         return made
 
     def on_mesh(self, mesh: Any) -> AbstractArray:
-        """The same type, as it is told of an array that is whole on this abstract mesh."""
+        """A copy that remembers on which abstract mesh the array is replicated, for `typeof`."""
         made = _copied(self)
         object.__setattr__(made, "_mesh", mesh)
         return made

@@ -81,7 +81,7 @@ def install(surface: Mapping[str, Any]) -> None:
 
 
 def _of_class(cls: type, name: str) -> Any:
-    """What `Array.sum`, without an instance, is: the attribute of arrays."""
+    """The value of `Array.<name>`, read on the class: that of the class of arrays."""
     if cls is Array and hasattr(ArrayImpl, name):
         return getattr(ArrayImpl, name)
     raise AttributeError(f"type object '{cls.__qualname__}' has no attribute {name!r}")

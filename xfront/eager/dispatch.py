@@ -477,9 +477,11 @@ def completed(body: Callable[..., Any], places: dict[str, int], defaults: tuple,
 
 
 class Direct:
-    """The C++ functions for calls of one public function with arrays at the front: one for each way
-    to give the other arguments, which it has as they are. So C++ need not compare them, and
-    defaults that are numbers are literals of the program. Other calls have one for all."""
+    """The C++ functions for calls of one public function with arrays at the front.
+
+    There is one for each combination of the other arguments, whose values are fixed in it: so C++
+    compares the arrays alone, and defaults that are numbers are literals of the program. All other
+    calls share one C++ function, which compares the other arguments too."""
 
     __slots__ = ("any", "call_body", "complete", "most", "n_written", "name", "names", "one",
                  "static", "static_indices", "table", "two")
@@ -495,9 +497,9 @@ class Direct:
             n_positional)
         self.most, self.n_written = _leading(names[:n_positional], self.static)
         self.table: dict[Any, Any] = {}          # for tuples, a table by the types inside
-        self.one: Any = None                     # what runs on one array alone, and on two
-        self.two: Any = None
-        self.any: Any = None                     # what compares the other arguments
+        self.one: Any = None                     # the function of one array without other arguments
+        self.two: Any = None                     # that of two arrays
+        self.any: Any = None                     # the one that compares the other arguments
 
     def call(self, full: list[Any]) -> Any:
         """The result for all arguments, by the C++ function that compares the static ones."""

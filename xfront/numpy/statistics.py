@@ -407,7 +407,7 @@ def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
         rest = _to_rows(emit(ops.sub, like(share, 1), share), full)
         made = emit(ops.add, emit(ops.mul, convert(below, inner), rest),
                     emit(ops.mul, convert(above, inner), _to_rows(share, full)))
-        # an exact position takes one element alone: 0 times an infinite neighbour is NaN
+        # where share is 0, below * 1 + above * 0 would be NaN for an infinite element above
         made = select(exact, convert(below, inner), made)
     made = convert(made, dtype)
     if skip_nan:

@@ -237,7 +237,8 @@ def randint(key: ArrayLike, shape: ShapeLike, minval: ArrayLike, maxval: ArrayLi
 
 
 class _Range:
-    """What bounds are clipped to: the range of the wanted dtype, and one past it if that fits."""
+    """The range to which bounds are clipped: that of the wanted dtype, and one more above if the
+    dtype in which numbers are drawn has it."""
 
     def __init__(self, wanted: DType, made: DType) -> None:
         info = iinfo(wanted.numpy)
@@ -245,8 +246,8 @@ class _Range:
 
 
 def _past_end(maxval: Any, made: DType, info: Any, size: tuple[int, ...]) -> Tracer:
-    """Where the span must include the last number of dtype `made`, which no bound of it is above:
-    never for a narrower dtype that is drawn in this one."""
+    """A mask of the places where `maxval` exceeds the greatest number of dtype `made`, so that the
+    exclusive bound cannot be written in it. All False if `made` is wider than the wanted dtype."""
     if info.max < iinfo(made.numpy).max:
         return constant(False, dtypes.bool_, size)
     if type(maxval) is Tracer:

@@ -164,8 +164,8 @@ class Compiled:
 
 
 class FirstRuns(Compiled):
-    """A small un-jitted program of which `first`, run by NumPy, gives the results at first; it is
-    compiled for later runs."""
+    """A small un-jitted program. NumPy computes the results of its first runs by `first`; then it
+    is compiled."""
 
     __slots__ = ("first", "function", "left", "named")
 
@@ -204,8 +204,8 @@ class FirstRuns(Compiled):
 
 
 class FirstDraws(FirstRuns):
-    """A small draw of random numbers, at first the beginning of a longer one, `first`, whose
-    program serves draws of all shapes."""
+    """A small draw of random numbers. Its first runs draw more numbers than it needs with `first`,
+    a program that draws of all shapes share, and keep the first ones; then it is compiled."""
 
     __slots__ = ()
 

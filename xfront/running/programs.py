@@ -138,7 +138,8 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
     compiled = compile_(chosen)
     _ENTRIES[full_key] = entry                   # compiling may have emptied the table
     variant = Variant(literals, abstracted, compiled)
-    known = type(compiled) is Compiled and compiled.noted   # looking would carry transforms out
+    # a program that a note found has no host functions; to look for them would run its passes
+    known = type(compiled) is Compiled and compiled.noted
     slots = set() if known else (
         slots_in(function) | slots_in(simplify(forced(chosen))))  # type: ignore[arg-type]
     if slots:

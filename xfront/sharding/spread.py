@@ -77,8 +77,8 @@ class Spread:
             x) is ArrayImpl else x
 
     def is_reached(self, x: Any) -> bool:
-        """Whether C++ moves an argument here itself, through Python where it must. It takes arrays
-        on these devices as they lie, and the program takes only what a spec says."""
+        """Whether C++ can take `x` to where the program needs it: not an array with a
+        GSPMDSharding, which C++ would pass without moving it, if it is on these devices."""
         if type(x) is KeyArray:
             x = x._base
         return type(x) is not ArrayImpl or type(x._sharding) is not binding.GSPMDSharding

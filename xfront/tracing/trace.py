@@ -500,7 +500,8 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
             state.axes = (*outer_axes, axis)
         outputs = [x if type(x) is Tracer and x.home is trace else trace.lift(x)
                    for x in run(tracers)]
-    finally:                                     # Ctrl-C comes behind a call: first without calls
+    finally:
+        # KeyboardInterrupt is raised where a call returns, so the state is restored before any call
         del stack[depth:]
         state.current, state.axes, state.scope = outer_current, outer_axes, outer_scope
         state.place, trace.closed = outer_place, True

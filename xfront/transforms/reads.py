@@ -105,9 +105,9 @@ def _names_of(code: CodeType) -> frozenset[str]:
 
 
 def _members(held: list[Any], names: frozenset[str]) -> list[Any]:
-    """What has one of these names in the modules among some objects and in modules in these, with
-    the module and the name; but not what a library has put there under its own name. A program may
-    have put something else there, as tests do."""
+    """A flat list of module, name and value, for each of `names` that a module in `held`, or a
+    module that is a member of one, defines. What a library defines under its own name is left out;
+    a value that a program put in its place, as tests do, is listed."""
     found: list[Any] = []
     modules = [x for x in held if isinstance(x, ModuleType)]
     for module in modules:                       # which grows meanwhile

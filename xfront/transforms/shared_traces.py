@@ -51,7 +51,7 @@ def shared(what: Hashable, fun: Any, known: Sequence[Any], tree: Any,
         return trace()
     code = getattr(fun, "__code__", None)
     if state.place is not None or code is not None and is_library(code):
-        return trace()                           # ops of a library have the lines of its callers
+        return trace()                           # shared, it would show its first caller's lines
     if not is_plain(tree) or (read := reads(fun, *known)) is None:
         return trace()
     key = (what, tuple(map(id, read)), tree, tuple(kinds), trace_key(), state.axes, state.scope,
@@ -68,7 +68,8 @@ def shared(what: Hashable, fun: Any, known: Sequence[Any], tree: Any,
 
 
 def is_plain(tree: Any) -> bool:
-    """Whether a tree holds containers of Python alone: those of users have methods, which read."""
+    """Whether all nodes of a tree are tuple, list, dict or None. To flatten a user's class runs the
+    user's code, and what that reads is not seen here."""
     data = tree.node_data()
     return data is None or (data[0] in (tuple, list, dict, type(None))
                             and all(map(is_plain, tree.children())))

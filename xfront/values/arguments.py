@@ -26,8 +26,8 @@ def only(function: str, accepted: Any, instead: str, **given: Any) -> None:
 
 
 def at_home(function: str, sharding: Any, argument: str = "out_sharding") -> None:
-    """Refuse a placement of results other than the default device, which they have anyway; a
-    sharding over no axes means the same.
+    """Raise unless `sharding` is None, names the default device, or divides over no mesh axes.
+    All three leave the result where it is anyway.
 
     Raises: TypeError where `sharding` is not a Sharding; NotImplementedError for other devices.
     """

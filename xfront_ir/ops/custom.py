@@ -260,9 +260,9 @@ def _of_first_example(b: Builder, v: Value) -> Value:
 
 
 def _same_for_all(op: Op, natural: Positions, positions: Positions, axis: Axis) -> Flags:
-    """Which results are the same for all examples, and have derivatives that the first example
-    alone can have: a rule may give what does not follow from the body, such as tangents that differ
-    from one example to the next. A rule that refuses is taken to do so."""
+    """Which results may stay without the batch axis: those of which neither the value nor the
+    tangent depends on the example. The tangent is that of the user's rule, which need not agree
+    with the body. Where the rule raises, none may."""
     own = _n_own(op.attrs["rule"], len(op.operands))
     active = tuple([i < own and v.type.is_inexact for i, v in enumerate(op.operands)])
     try:
@@ -280,9 +280,9 @@ def _same_for_all(op: Op, natural: Positions, positions: Positions, axis: Axis) 
 
 
 def _with_tangents(op: Op, active: Flags) -> tuple[Function, Flags]:
-    """The results of an op and the tangents that are not zero, by its rule; and which results have
-    one. Bodies stand in place of calls and of ops with rules: a rule that calls its own function
-    would otherwise be asked for ever."""
+    """A Function of the results of an op and, by its rule, of their tangents that are not zero; and
+    which results have one. Calls and ops with rules are replaced by their bodies, because a rule
+    that calls its own function would otherwise be asked without end."""
     b = PlacedBuilder(op.attrs["name"])
     operands = [b.param(v.type) for v in op.operands]
     tangents = [b.param(v.type) if a else None for v, a in zip(operands, active, strict=True)]
