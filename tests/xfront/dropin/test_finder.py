@@ -209,7 +209,7 @@ _CASES = [
     ("from xfront.experimental import checkifi", "did you mean 'checkify'?"),
     ("from jax.lax import psum_scatter_start", "write lax.psum_scatter"),
     ("import jax; jax.sharding.no_collectives", "is chosen while a program is compiled"),
-    ("import jax.experimental.roofline", "is outside what xfront offers"),
+    ("import jax.experimental.fused", "is outside what xfront offers"),
     ("import jax.no_such_thing", "module 'jax' has no attribute 'no_such_thing'"),
     ("import jax.arrays", "module 'jax' has no attribute 'arrays'"),
     ("from jax._src import no_such_thing", "has no attribute 'no_such_thing'"),
