@@ -24,6 +24,8 @@ from xfront_ir.traits import ELEMENTWISE
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("xfront_ir", "lowering", "xfront")
 MAX_LINES = 800
+MOST_LOADED = 202
+"""Modules of the three packages that `import xfront, xfront.numpy` loads: what any program needs."""
 
 # What each package may import of its siblings.
 BELOW = {"xfront_ir": (), "lowering": ("xfront_ir",), "xfront": ("xfront_ir", "lowering")}
@@ -425,6 +427,8 @@ def test_import_of_xfront_is_light() -> None:
     """`import xfront` brings neither the MLIR bindings nor scipy nor jax."""
     loaded = _loaded_by("import xfront, xfront.numpy")
     assert not _heavy(loaded, "jaxlib.mlir", "scipy", "jax", "opt_einsum")
+    own = _heavy(loaded, *PACKAGES)
+    assert len(own) <= MOST_LOADED, f"{len(own)} modules are loaded; ask for what few programs need"
 
 
 def test_the_ir_works_alone() -> None:

@@ -19,7 +19,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dis import opmap
-from pathlib import Path
 from types import FunctionType, TracebackType
 from typing import Any, TypeVar
 
@@ -28,7 +27,7 @@ from xfront_ir.locations import is_library, register_library
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_ABOVE = str(Path(__file__).resolve().parents[2])
+_ABOVE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 for _package in ("xfront", "xfront_ir", "lowering"):
     register_library(os.path.join(_ABOVE, _package, ""))
 _STANDARD, _NUMPY = (os.path.join(os.path.dirname(str(m.__file__)), "") for m in (os, numpy))
