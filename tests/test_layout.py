@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("xfront_ir", "lowering", "xfront")
 MAX_LINES = 800
 MOST_LOADED = 202
-"""Modules of the three packages that `import xfront, xfront.numpy` loads: what any program needs."""
+"""Modules of the three packages that `import xfront, xfront.numpy` loads: what programs need."""
 
 # What each package may import of its siblings.
 BELOW = {"xfront_ir": (), "lowering": ("xfront_ir",), "xfront": ("xfront_ir", "lowering")}

@@ -9,6 +9,7 @@ import functools
 import os
 import re
 import types
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -310,7 +311,7 @@ def test_plugins_of_other_packages_are_found(tmp_path: Any, monkeypatch: pytest.
     (package / "pjrt_rocket.so").write_text("")
     monkeypatch.syspath_prepend(str(tmp_path))
     point = types.SimpleNamespace(name="rocket", module="rocket_plugins.engine")
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [point])
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [point])
     assert plugins.library_of("rocket") == str(package / "pjrt_rocket.so")
     assert plugins.is_known("rocket")
 
