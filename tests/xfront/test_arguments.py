@@ -355,6 +355,13 @@ def test_what_names_the_default_is_accepted() -> None:
     np.testing.assert_allclose(jnp.fft.fftfreq(3, device=device), np.fft.fftfreq(3), rtol=1e-6)
 
 
+def test_jit_takes_specs_on_the_mesh_in_context():
+    spec = jax.sharding.PartitionSpec
+    with jax.set_mesh(jax.sharding.Mesh(jax.devices()[:1], ("x",))):
+        made = jax.jit(lambda x: 2 * x, in_shardings=(spec("x"),), out_shardings=spec())(X)
+    np.testing.assert_array_equal(made, 2 * np.asarray(X))
+
+
 def test_a_placement_is_looked_at_though_the_function_is_known() -> None:
     f = jax.jit(jnp.sin)
     f(X)

@@ -52,7 +52,7 @@ def check_given(device: Any, backend: Any, in_shardings: Any, out_shardings: Any
 
 
 def _is_spec(x: Any) -> bool:
-    spec = sys.modules.get("xfront.sharding.partition_spec")      # else there is none
+    spec = sys.modules.get("xfront.binding.partition_spec")      # else there is none
     return spec is not None and isinstance(x, spec.PartitionSpec)
 
 
