@@ -106,8 +106,8 @@ def _divided(x: Any, kind: Any, sharding: Any) -> Any:
 
 
 def _further(asked: Sharding, kind: Any) -> Sharding:
-    """The sharding of a value that its type divides over explicit axes, and `asked` over others of
-    its mesh. Raises: ValueError where `asked` names explicit axes."""
+    """The sharding of a value which its type divides over explicit axes and `asked` over other axes
+    of the same mesh. Raises: ValueError where `asked` names explicit axes."""
     own = asked.mesh.of_type("explicit")
     if named := [a for a in asked.spec.axes if a in own]:
         raise ValueError(
@@ -171,7 +171,8 @@ def resharded(x: Any, sharding: Any) -> Any:
 
 
 def divisible(sharding: Sharding, shape: tuple[int, ...]) -> Sharding:
-    """The sharding with the first axes of each dimension of `shape` alone that divide it evenly."""
+    """The sharding, reduced for each dimension of `shape` to the first of its axes that divide the
+    dimension evenly."""
     spec, mesh = sharding.spec, sharding.mesh
     dims = [next(d[:i] for i in range(len(d), -1, -1) if n % mesh.size_of(d[:i]) == 0)
             for n, d in zip(shape, spec.dims, strict=True)]

@@ -102,7 +102,7 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: Any = False
 
 
 def _for_leaves(told: Any, x: Any, leaves: Sequence[Any]) -> list[Any]:
-    """What a tree prefix of `x` says for each leaf. Raises: ValueError where it is none."""
+    """The entry of `told` for each leaf of `x`. Raises: ValueError unless it is a tree prefix."""
     if told is None or isinstance(told, bool):
         return [told] * len(leaves)
     return broadcast_prefix(told, x, is_leaf=lambda d: d is None)

@@ -59,7 +59,7 @@ class FrozenFloat(float):
 
 
 class FrozenTuple(tuple):
-    """A static tuple with bools in it, which is equal to none that has numbers there."""
+    """A static tuple that contains bools: unlike a plain tuple, (True,) differs from (1,) here."""
 
     __slots__ = ()
 
@@ -106,8 +106,8 @@ def canonical(x: Any) -> Any:
 
 
 def _listed(x: Any) -> Any:
-    """A range, or an object that has no hash or that of its identity: as a tuple where it is a
-    sequence, as an int where it is an index."""
+    """`x`, a range or an object that has no hash or is hashed by identity, in a form that is
+    compared by content: a sequence as a tuple, an index as an int."""
     kind: Any = type(x)
     if hasattr(kind, "__len__") and hasattr(kind, "__getitem__") and not isinstance(x, Mapping):
         return canonical(tuple(x))
@@ -417,8 +417,9 @@ def members_of(x: Any) -> Any:
 
 
 def _told(name: str, public: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple:
-    """The result of a call with `out_sharding`, in a tuple; empty where it names one device."""
-    from .told import asked_for, told  # with the first that is told
+    """The result of a call with `out_sharding`, in a tuple of one; an empty tuple if the sharding
+    has no mesh axes, as that of one device."""
+    from .told import asked_for, told  # with the first call that has `out_sharding`
 
     asked = asked_for(name, kwargs["out_sharding"])
     if asked is None:
@@ -559,8 +560,8 @@ class Direct:
 
 
 def _leading(names: Sequence[str], static: frozenset[str]) -> tuple[int, int]:
-    """Of positional parameters, the number of arrays at the front, and the number of parameters
-    before the next array; (0, 0) where the first one is static."""
+    """Two numbers about positional parameters: how many at the front are arrays, and how many
+    parameters precede the next array after these; (0, 0) if the first parameter is static."""
     kinds = [n in static for n in names]
     n_arrays = kinds.index(True) if True in kinds else len(kinds)
     behind = kinds[n_arrays:]
@@ -569,8 +570,8 @@ def _leading(names: Sequence[str], static: frozenset[str]) -> tuple[int, int]:
 
 
 def _kinds(statics: tuple) -> tuple | None:
-    """The types of static arguments and of those inside tuples, or None where some have others than
-    the simple ones."""
+    """The types of static arguments, and of the elements of those that are tuples; None if one of
+    these types is not in `_SIMPLE`."""
     kinds = tuple([tuple(map(type, x)) if type(x) is tuple else type(x) for x in statics])
     simple = [_SIMPLE.issuperset(k) if type(k) is tuple else k in _SIMPLE for k in kinds]
     return kinds if all(simple) else None

@@ -1,6 +1,8 @@
-"""Calls of library functions with float0 arrays, the gradients of integers, which have a shape and
-no elements. What moves elements alone can be done with them: the function is traced for bools of
-the shapes, and its results are float0 arrays of the shapes that it has there.
+"""Calls of library functions with float0 arrays, the gradients of integers.
+
+Such arrays have a shape and no elements. A function that only moves elements (reshapes, transposes,
+joins) can take them: it is traced with bools of the same shapes, and its results are float0 arrays
+of the shapes that this trace gives.
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ def _is_float0(x: Any) -> bool:
 
 def moved(name: str, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]
           ) -> tuple[Any, ...]:
-    """The result of a call, in a tuple; empty where its arrays are not float0 arrays alone.
+    """The result of a call, in a tuple of one; an empty tuple if not all its arrays are float0.
 
-    Raises: TypeError where the function does more with them than to move elements.
+    Raises: TypeError where the function does more than to move elements.
     """
     leaves, tree = tree_flatten((args, kwargs))
     places = [i for i, x in enumerate(leaves) if _is_float0(x)]

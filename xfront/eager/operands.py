@@ -66,9 +66,11 @@ def array_like(name: str, x: Any, argument: str = "") -> binding.Array:
 
 
 def number_in(value: Any, dtype: Any, wraps: bool = False) -> Any:
-    """A Python integer beyond the default one as a NumPy number of `dtype`, where that holds it:
-    an integer dtype by its range, others round it. Where it `wraps`, as smaller numbers do when
-    they are converted, an integer dtype holds all of 64 bits. Anything else as it is."""
+    """A Python integer that the default integer cannot hold, as a NumPy number of `dtype`; any
+    other value unchanged.
+
+    An integer dtype must have the number in its range, except that with `wraps` all numbers of 64
+    bits wrap around, as smaller numbers do when they are converted. Other dtypes round it."""
     if type(value) is not int or -2 ** 31 <= value < 2 ** 31 or not isinstance(dtype, np.dtype):
         return value
     kind = promotion.dtype_kind(dtype)
@@ -84,8 +86,8 @@ def number_in(value: Any, dtype: Any, wraps: bool = False) -> Any:
 
 
 def held_array(x: Any) -> Any:
-    """The array that an object returns from `__jax_array__`, the number that a member of an enum or
-    another number of a class of its own is; any other value unchanged."""
+    """The array that an object returns from `__jax_array__`; the plain Python number that a member
+    of an enum, or an object of another subclass of a number, equals; any other value unchanged."""
     kind = type(x)
     if kind is Tracer or kind is binding.ArrayImpl or kind in SCALARS or kind is np.ndarray:
         return x
@@ -110,8 +112,8 @@ def ir_dtype(x: Any) -> tuple[DType, bool]:
 
 
 class KeysDoNotMix(TypeError, ValueError):
-    """Keys met another dtype: JAX raises ValueError where arrays are joined, and TypeError where
-    their elements are compared or written."""
+    """An operand has keys and another one has not. It is a ValueError, which JAX raises where
+    arrays are joined, and a TypeError, which it raises where elements are compared or written."""
 
 
 _PROMOTED: dict[Any, tuple[DType, bool]] = {}

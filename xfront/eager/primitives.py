@@ -32,8 +32,10 @@ from ..values.keys import key_dtype
 
 
 class BindParams(dict[str, Any]):
-    """The params of an eqn. Programs for JAX before 0.9.2 take it apart, `functions, params = ...`,
-    for `bind(*functions, *args, **params)`: so it gives no functions, and itself."""
+    """The params of an eqn: a dict that unpacks as a pair, an empty list of functions and itself.
+
+    Programs for JAX before 0.9.2 unpack what `get_bind_params` returns, `functions, params = ...`,
+    and call `bind(*functions, *args, **params)`."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(([], dict(self.items())))
@@ -109,8 +111,8 @@ class Primitive:
 
     @property
     def impl(self) -> Callable[..., Any]:
-        """The function that runs the primitive on arrays: that of `def_impl`, else one that raises
-        NotImplementedError where the primitive has no lowering either."""
+        """The function that runs the primitive on arrays: the one given to `def_impl`, else one
+        that runs its lowering. That raises NotImplementedError where there is no lowering."""
         return self._run if self._impl is None else self._impl
 
     def _run(self, *args: Any, **params: Any) -> Any:

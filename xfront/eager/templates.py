@@ -1,4 +1,4 @@
-"""Templates: what the body of a public function recorded is recorded again without Python.
+"""Templates: the ops that the body of a public function recorded once, recorded again by copying.
 
 A body that is called on tracers appends ops to their trace. What it appends depends on its
 arguments (types, weakness, which are equal, the values of those that are not arrays) and on the
@@ -135,7 +135,7 @@ def _add(x: Any, kind: type, key: list[Any], given: list[Tracer], target: Trace)
 
 
 class Template:
-    """What one call of a body recorded.
+    """The ops that one call of a body recorded, in a form that can be recorded again.
 
     Values are numbered: those of the arguments first, then those of the steps. A step is
     `(definition, attrs, picks, type, key)`. `picks` gives the operands: None, the number of the
@@ -188,8 +188,8 @@ _frame, _new, _new_tracer = sys._getframe, object.__new__, Tracer.__new__
 
 
 class Templates:
-    """The templates of one public function by signature. A signature that was seen once has True in
-    place of a template, and one that gets none has False."""
+    """The templates of one public function by signature. In place of a template, True stands for a
+    signature that was seen once, and False for one that gets no template."""
 
     __slots__ = ("__weakref__", "refused", "table")
 
@@ -205,8 +205,8 @@ class Templates:
 
     def call(self, target: Trace, body: Callable[..., Any], args: Sequence[Any],
              kwargs: dict[str, Any]) -> Any:
-        """What a call of the body records in `target` and returns, by its template; or NO_TEMPLATE,
-        where nothing was done."""
+        """Record in `target` what a call of the body would record, and return its result; without
+        a template for the call, record nothing and return NO_TEMPLATE."""
         around = state.current
         if (self.refused >= TRIES or not switch.on
                 or state.place is not None                     # called by a body
@@ -268,7 +268,7 @@ def forget_templates() -> None:
 
 
 class _Making:
-    """What has to be known of a trace before a body runs, to make a template afterwards."""
+    """The state of a trace before a body runs, from which a template can be made afterwards."""
 
     __slots__ = ("asked", "constants", "given", "n_ops", "n_params", "place", "target", "warned")
 
@@ -283,13 +283,13 @@ class _Making:
         self.target.constants = self.constants.held
 
     def reads_argument(self) -> bool:
-        """Whether an argument is a literal that the body asked for too. It is open then which of
-        the two its ops read, and a later call has to tell."""
+        """Whether an argument is a literal for which the body asked as well. Then an op that reads
+        it may mean either, and in a later call the two may differ."""
         read = self.constants.read
         return any([x.value in read for x in self.given])
 
     def template(self, result: Any) -> Template | None:
-        """The template of the body that ran meanwhile and returned `result`; None where what it
+        """The template of the body that has just run and returned `result`; None if the ops that it
         recorded may depend on more than the key."""
         builder, held = self.target.builder, self.constants.held
         if (state.asked != self.asked or warned.count != self.warned or state.told
@@ -407,7 +407,7 @@ class Followed:
         self.read.setdefault(value, -1)          # made by the body itself
 
     def values(self) -> Iterable[Value]:
-        """All literals of the trace; what a body does with them depends on more than its key."""
+        """All literals of the trace. A body that asks for them depends on more than its key."""
         self.listed = True
         return self.held.values()
 

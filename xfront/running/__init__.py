@@ -1,1 +1,1 @@
-"""What runs a Function: programs and what is compiled of them, placements, host functions."""
+"""Running Functions: the table of programs, their compilation, placements, and host functions."""

@@ -1,4 +1,4 @@
-"""Finds the operation that made a NaN or an infinity: the program is run again, op by op.
+"""Finds the operation that made a NaN or an infinity, by running the program again, op by op.
 
 The NumPy evaluator runs calls by their bodies, branches, and loops turn by turn; ops without bodies
 run as programs of their own. The location of the op that is found is a line of the function that

@@ -8,14 +8,14 @@ computes them in a tenth of a millisecond. So a program is compiled when it has 
 
 - integers, booleans and keys of threefry: whatever the compiler makes of them is the same;
 - ops that move elements, and those that the IR knows to be exact (`EXACT`);
-- at most one op that rounds, with no constant beside it: a compiler may contract two of them, or
-  multiply by the reciprocal of a constant;
-- quotients only by what no op spreads over several elements, or by a scalar alone, by whose
-  reciprocal XLA multiplies; products with booleans not at all: XLA chooses between 0 and the other
-  factor.
+- at most one op that rounds, in a program without float constants: a compiler may contract two
+  such ops, or multiply by the reciprocal of a constant;
+- a quotient only in a program that does not broadcast, because XLA multiplies by the reciprocal of
+  a broadcast scalar. Where the whole program is one such quotient, NumPy multiplies so too;
+- no product with booleans, because XLA selects between 0 and the other factor.
 
-`results` looks at the numbers too: it computes nothing with infinities, NaN and subnormal numbers,
-which compiled programs take for zeros.
+`results` looks at the numbers too. It refuses infinities and NaN, and subnormal numbers, which
+compiled programs flush to zero.
 """
 
 from __future__ import annotations
@@ -66,17 +66,17 @@ _EXCLUDED: dict[OpDef, frozenset] = {
 """What may not stand in a program beside the op that rounds; by default only constants may not."""
 
 _OF_DRAWS = frozenset((ops.erf, ops.erf_inv))
-"""Further ops of which each element depends on those at its place."""
+"""Further ops of which each element depends on the operands' elements at its place alone."""
 
 
 def computed(function: Function) -> Function | None:
-    """The program with which NumPy gives every bit of the results of this one on a CPU, for finite
-    numbers; None where none is known."""
+    """A program whose results by NumPy are, for finite numbers, bitwise those of `function`
+    compiled for a CPU; None where none is known."""
     return function if is_exact(function) else _by_reciprocal(function)
 
 
 def is_exact(function: Function) -> bool:
-    """Whether NumPy gives every bit of the results with the ops of the program itself."""
+    """Whether NumPy, run on the ops of the program itself, gives bitwise the compiled results."""
     if len(function.ops) > MOST_OPS or not all([_is_small(v.type) for v in function.params]):
         return False
     rounding: list[OpDef] = []
@@ -128,7 +128,8 @@ def _by_reciprocal(function: Function) -> Function | None:
 
 
 def _are_a_converted_param(made: Sequence[Op], scalar: Value, function: Function) -> bool:
-    """Whether the ops are none, for a parameter, or the one that converts a parameter to it."""
+    """Whether `scalar` is a parameter and `made` is empty, or `made` is one conversion, whose
+    result it is, of an integer or bool parameter."""
     if not made:
         return scalar in function.params
     return (len(made) == 1 and made[0].definition is ops.convert and made[0].results[0] is scalar
@@ -137,7 +138,7 @@ def _are_a_converted_param(made: Sequence[Op], scalar: Value, function: Function
 
 
 def _beside(op: Op) -> Any:
-    """What `_EXCLUDED` calls an op that does not round."""
+    """The key under which `_EXCLUDED` lists an op that does not round."""
     definition = op.definition
     if definition is ops.convert and op.results[0].type.dtype.is_inexact and (
             op.operands[0].type.dtype is dtypes.bool_):
@@ -167,19 +168,19 @@ def _kind(op: Op) -> int | None:
         return None
     of_floats = op.operands[0].type.dtype.is_inexact
     if definition is ops.convert:
-        if of_floats:                            # integers of a float out of range are the device's
+        if of_floats:                            # devices differ where the integer is out of range
             return int(is_float) if is_float or result.type.dtype is dtypes.bool_ else None
         return 0
     if definition in _OF_INTEGERS:
         return None if is_float else 0
     if definition is ops.div and not is_float:
-        return None                              # what n // 0 is
+        return None                              # n // 0 differs between devices
     return int(is_float and definition in _ROUNDING)
 
 
 def results(function: Function, arrays: Sequence[Any]) -> list[np.ndarray] | None:
-    """What an exact program returns for arrays on the CPU; None where it is not certain, or the
-    arrays are not there yet. Nothing of the results is memory of the arrays."""
+    """The results of an exact program for arrays on the CPU; None where they are not certain to be
+    those of XLA, or an array is still being computed. No result shares memory with an array."""
     if not _are_ready(arrays):
         return None
     try:
@@ -195,8 +196,9 @@ def results(function: Function, arrays: Sequence[Any]) -> list[np.ndarray] | Non
 # --- draws --------------------------------------------------------------------------------
 
 def draw_of_all_shapes(function: Function) -> Function | None:
-    """A program of 1,024 or 4,096 elements whose first ones are those of a smaller draw, of any
-    shape: each element is computed from the bits of its number. None where it is no such draw.
+    """A program of 1,024 or 4,096 elements, of which the first ones are those that `function` draws
+    in its own shape. None if `function` is no draw of which each element is computed from the
+    random bits of its own number alone.
 
         %1: u32[3,4] = random_bits(%key) {shape = [3, 4]}    %1: u32[1024] = random_bits(%key) {...
         %2: f32[3,4] = bitcast(%1) {dtype = f32}             %2: f32[1024] = bitcast(%1) {...

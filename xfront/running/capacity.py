@@ -1,5 +1,5 @@
-"""How many programs a process keeps: as many as its system has mappings of memory for, and of those
-that no function holds, as many as take `KEPT` bytes.
+"""How many programs a process keeps: no more than the system has mappings of memory for, and of
+those that no function holds, no more than take `KEPT` bytes in all.
 
 Each executable maps its machine code and data in a few places: 4 to 20, and some 100 for large
 programs. Linux allows a process `vm.max_map_count` mappings, 65,530 unless it is set otherwise, and
@@ -42,8 +42,8 @@ V = TypeVar("V", bound=Kept)
 
 
 def least_recent(kept: dict[K, V], room: int) -> list[K]:
-    """The keys of those that were not used for longest, so that the others take three quarters of
-    `room` bytes; none where all of them take less than that room. The last one used stays."""
+    """The keys to forget, least recently used first, so that the others take at most three quarters
+    of `room` bytes; none if all take less than `room`. The one used last is never among them."""
     held = [*kept.copy().items()]                # other threads add and remove some meanwhile
     total = sum([k.bytes for _, k in held])
     if total <= room:

@@ -50,10 +50,10 @@ K = TypeVar("K")
 class Compiled:
     """An executable with the facts needed to feed it and to wrap its results.
 
-    `kept[i]` says whether the executable takes argument i; `out_types` are IR types and weakness;
-    `place` is where it runs. `ins` are the shardings in which it takes arguments, kept or not,
-    `in_shardings` those of the kept ones, `out_shardings` those of results: by default all are that
-    of `place`.
+    `kept[i]` says whether the executable takes argument i; `out_types` has the IR type and weakness
+    of each result; `place` is where it runs. `ins` are the shardings of all arguments, whether kept
+    or not, `in_shardings` those of the kept ones, and `out_shardings` those of the results. By
+    default each is the sharding of `place`.
     """
 
     __slots__ = ("executable", "handlers", "host_free", "in_shardings", "ins", "keys", "kept",
@@ -85,8 +85,8 @@ class Compiled:
         return self.ins[len(self.ins) - n:]
 
     def placed(self, values: Sequence[Any]) -> list[Any]:
-        """The first arguments, moved where the program takes them; as they are for devices that are
-        only described. Raises: as `Placement.bring`."""
+        """The first arguments, moved to where the program takes them; unchanged if its devices are
+        only described and not present. Raises: as `Placement.bring`."""
         if is_described(self.place.devices[0]):
             return list(values)
         bring = self.place.bring
@@ -109,7 +109,7 @@ class Compiled:
 
     @property
     def settled(self) -> bool:
-        """Whether later runs are like this one: where not, C++ keeps nothing of the call."""
+        """Whether later runs take the same path. If not, C++ must not remember how to run it."""
         return True
 
     @property
@@ -148,7 +148,8 @@ class Compiled:
         return results
 
     def executed(self, buffers: list[Any], committed: bool) -> list[Any]:
-        """The results as arrays, keys as their words, for the kept arguments where they belong."""
+        """The results as arrays, a key array as that of its words. `buffers` are the kept
+        arguments, already moved to where the program takes them."""
         return self.executable.execute(buffers, self.handlers[committed])
 
     def refuse_deleted(self, buffers: Sequence[Any]) -> None:
@@ -382,8 +383,8 @@ def executable_of(function: Function, *, name: str, **request: Any) -> Any:
 
 
 def _is_alone(place: Placement) -> bool:
-    """Whether other means may compute the first runs of a program: it runs on one device of a CPU,
-    and nothing looks at programs as they are compiled."""
+    """Whether the first runs of a program may do without compiling it: it runs on one device of a
+    CPU, and no option logs, dumps or checks programs when they are compiled."""
     if type(place) is not Placement or binding.guarded:
         return False
     from lowering import clients, dump  # with the first program, not with the library
@@ -398,8 +399,8 @@ _FILLED: dict[tuple[Literal, tuple[int, ...], Placement], Any] = {}
 
 
 def filled(op: Op, place: Placement, kept: bool = True) -> Any:
-    """The array of a literal op at `place`, made without a program; recent ones are kept, unless
-    it is for the user."""
+    """The array of a literal op at `place`, made without a program. Recent ones are kept and
+    returned again; with `kept` False the array is a new one, which the user may donate."""
     if not kept:
         return place.bring(np.broadcast_to(op.attrs["value"].array, op.attrs["shape"]))
     key = (op.attrs["value"], op.attrs["shape"], place)

@@ -1,10 +1,10 @@
-"""The questions that Python asks of a tracer: whether it is true, its integer, its elements.
+"""The questions that Python asks of a tracer: its truth value, its integer, its elements.
 
-Under grad, jvp and linearize with concrete arguments a tracer can be asked for `bool`, `int` and
-`__index__`: what these give has no derivative anyway. `float`, `complex`, `.item()`, `.tolist()`
-and `np.asarray` of an inexact tracer answer only where no tangent reaches it, or a custom rule says
-what becomes of the tangent; elsewhere the derivative would be lost in silence, so they raise and
-name `stop_gradient`. Under jit and vmap asking raises.
+Under grad, jvp and linearize with concrete arguments, `bool`, `int` and `__index__` of a tracer
+answer, because their results have no derivative anyway. `float`, `complex`, `.item()`, `.tolist()`
+and `np.asarray` of an inexact tracer answer only where no tangent reaches it, or where a custom
+rule computes the tangent. Elsewhere the derivative would be lost in silence, so they raise and
+name `stop_gradient`. Under jit and vmap all of them raise.
 """
 
 from __future__ import annotations
@@ -184,8 +184,8 @@ def evaluate(trace: Trace, value: Value) -> Any:
 
 
 def _settled(x: Any) -> Any:
-    """The value of an input that comes later, or of a tracer whose trace has ended. A custom rule
-    is traced after the function that called it, and may read the arguments of that call."""
+    """The value of `x` where it is a `Later`, or a tracer of a trace that has ended; else `x`. A
+    custom rule may be traced after the function that called it, and read the call's arguments."""
     while True:
         if type(x) is Later:
             x = _remembered(x.trace, x.value)
@@ -228,7 +228,7 @@ def known(x: Tracer) -> np.ndarray | None:
 
 
 def primal(x: Tracer) -> Any:
-    """What x is outside the derivative that is being taken: an array, or a tracer around it.
+    """The value of x without the derivative that is being taken: an array or an outer tracer.
 
     Raises: AttributeError for a tracer of another transformation, and where x is not known outside.
     """
@@ -290,7 +290,7 @@ class Answers:
 
 
 def _on_devices(name: str) -> Any:
-    """What only an array on a device has, for a tracer: an error."""
+    """A property for a member that only an array on a device has: for a tracer it raises."""
     def read(self: Any, *_: Any, **__: Any) -> Any:
         raise ConcretizationTypeError(self, f"x.{name} is of an array on a device: ask "
                                             "outside of the traced function")

@@ -2,8 +2,8 @@
 
 Operations that draw from a key, split it, or make other keys of it (a stack, a choice) consume it.
 Folding in, reading the words, comparing, reshaping and cloning do not; a slice consumes its part.
-In a Function this is read off the ops; between programs each `KeyArray` records which of its keys
-are consumed. Raw keys are plain integers and are not followed.
+Within a Function the ops show what is consumed; between programs each `KeyArray` records which of
+its keys are consumed. Raw keys are plain integers, and nothing follows them.
 """
 
 from __future__ import annotations
@@ -176,8 +176,8 @@ def taken(getitem: Callable[[Any, Any], Any], keys: KeyArray, index: Any) -> Any
     try:
         part[index] = True
     except (TypeError, IndexError, ValueError):
-        return getitem(keys, index)                # a traced index, or one that getitem refuses
-    if not part.all() or part.ndim == 1:           # keys[None] and keys[...] take nothing out
+        return getitem(keys, index)                # the index is traced, or getitem refuses it
+    if not part.all() or part.ndim == 1:           # keys[None] and keys[...] only reshape an array
         refuse_used(keys, part, "getitem at index 0")
         keys.use(part)
     with debug_key_reuse(False):

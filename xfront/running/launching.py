@@ -1,10 +1,10 @@
-"""Has programs on several devices begin one after another, whichever threads call them.
+"""Makes programs on several devices begin one after another, whichever threads call them.
 
-The parts of two programs that threads begin at once reach the devices in different orders: each
-device then waits for a part that stands behind the other program's somewhere else, for ever. So
-Python begins such programs, under a lock. That would make the calls of a process with one thread
-slower, so C++ begins those of the thread that imported this module, until another thread begins
-one.
+If two threads began such programs at once, their parts could reach the devices in different orders.
+Each device would then wait for a part that is queued behind the other program on another device,
+for ever. So Python begins these programs, under a lock. A process with one thread needs no lock,
+and is faster without: C++ begins the programs of the thread that imported this module, until
+another thread begins one.
 """
 
 # hot: benchmarks/sharding.py
@@ -38,8 +38,8 @@ _lock = threading.RLock()
 
 
 def needs_turn(devices: Sequence[Any]) -> bool:
-    """Whether several of these devices are of this process, so that two programs may reach them in
-    different orders."""
+    """Whether this process drives several of these devices, so that two of its programs may reach
+    them in different orders."""
     here = devices[0].client.process_index()
     return sum(d.process_index == here for d in devices) > 1
 
@@ -113,8 +113,8 @@ _running: dict[int, tuple[str, list[threading.Thread]]] = {}
 """
 
 PATIENCE = 5.0
-"""For how many seconds a host function waits for other threads until it is taken to wait for one
-that it started, where that thread cannot go on before the host function returns."""
+"""Seconds. A host function that has waited for other threads for longer is taken to wait for one
+that it started, and that cannot go on before the host function returns."""
 
 
 def _is_of_runtime(thread: threading.Thread) -> bool:
@@ -122,8 +122,8 @@ def _is_of_runtime(thread: threading.Thread) -> bool:
 
 
 def refuse_held(program: str) -> None:
-    """Raise a RuntimeError where a program on several devices would wait for ever for this thread,
-    which runs a host function, or for one that waits for this thread."""
+    """Raise a RuntimeError where a program on several devices would wait for ever: for a host
+    function that runs in this thread, or for one that waits for this thread."""
     if _first.value is _HELD:
         raise RuntimeError(_refusal(program, _holder.program, "was called in"))
     if _running:
@@ -131,8 +131,8 @@ def refuse_held(program: str) -> None:
 
 
 def _let_end(program: str) -> None:
-    """Wait for the host functions that began before this thread did, as one of them may have
-    started it. Raises: RuntimeError where one waits for other threads for so long."""
+    """Wait until the host functions that began before this thread have returned, because one of
+    them may have started it. Raises: RuntimeError where one waits for threads for PATIENCE."""
     me, since = threading.current_thread(), time.monotonic()
     while True:
         older = [(t, holder) for t, (holder, then) in [*_running.items()] if me not in then]
@@ -163,7 +163,7 @@ def _refusal(program: str, holder: str, how: str) -> str:
 
 
 def _share() -> None:
-    """Have Python begin programs for the first thread too; return when C++ begins none for it.
+    """Make Python begin the programs of the first thread too, and return once C++ begins none.
 
     While C++ runs a call, it holds references to the values of the key by which it found the
     program, and so do the programs that it keeps. Those are forgotten here, so that the references

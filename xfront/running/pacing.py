@@ -4,9 +4,9 @@ The parts of a program that exchange values wait for one another in the threads 
 has a thread for each device. C++ lets 32 programs begin; further calls wait in these threads too,
 and on jaxlib 0.10 and 0.11 everything then stops. A pool twice as large does not stop, but each
 call takes twice as long. So the pool stays as it is. Once a program exists whose parts wait for one
-another, Python counts all programs, as one without exchanges may wait for the results of one with
-them. At every few it waits for the program that stood last at this place: that one has usually
-ended.
+another, Python counts all programs, because one without exchanges may wait for the results of one
+with them. After every few programs it waits for the one at which it counted so far the last time,
+which has usually ended.
 """
 
 # hot: benchmarks/sharding.py
@@ -41,8 +41,9 @@ _set: Callable[..., None] | None = None
 
 
 def begin(executable: Executable) -> bool:
-    """Whether programs on the devices of this one are paced, once any exchanges values. Where this
-    one does, programs that C++ runs alone are paced too from now on."""
+    """Whether programs on the devices of this one are to be counted, because these are virtual and
+    outnumber the cores. If this one exchanges values, those that C++ runs alone count from now on
+    too."""
     devices = executable.devices
     if not compat.COLLECTIVES_NEED_THREADS or len(devices) == 1 or devices[0].platform != "cpu":
         return False
@@ -55,7 +56,8 @@ def begin(executable: Executable) -> bool:
 
 
 def _hook() -> None:
-    """Have `_called` run after each call, beside a hook that stands there already: C++ has one."""
+    """Make C++ call `_called` after each call. C++ has one hook, so one that is set already is
+    called as well."""
     global _begun, _set
     standing = binding.post_hook_state.get_global()
     if _set is None:

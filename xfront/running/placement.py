@@ -1,10 +1,11 @@
 """Placement: the devices of a program, found from its arguments.
 
-Committed arrays decide: the program runs where they lie, and its results are committed there. Other
-arrays, NumPy values and numbers are moved there. Without a committed array it runs where the
-option `default_device` says, else on the first device, and its results are uncommitted. Two
-committed arrays in different places are refused. A program is compiled for its placement, which is
-therefore part of the key of every table of programs; whether results are committed is not.
+A program runs on the devices of its committed arguments, and its results are committed there. Other
+arrays, NumPy values and numbers are moved there. Without a committed argument it runs on the device
+that the option `default_device` names, else on the first one, and its results are uncommitted. Two
+arguments that are committed to different devices are refused. A program is compiled for its
+placement, which is therefore part of the key of every table of programs; whether results are
+committed is not.
 """
 
 # hot: benchmarks/eager.py
@@ -26,7 +27,7 @@ ONE_DEVICE = "_device"
 class Placement:
     """Where a program runs. Equal placements are one object.
 
-    `devices` are those of the program, `sharding` is the sharding of whole arrays there.
+    `devices` are those of the program, `sharding` is that of arrays which are not divided.
     """
 
     __slots__ = ("devices", "sharding")
@@ -142,8 +143,9 @@ def placement(args: Sequence[Any], function: str,
 
 def _on_several(args: Sequence[Any], function: str, names: Any, read: Any, told: Any, named: Any
                 ) -> Any:
-    """The placement that follows from shardings, meshes of the program or the mesh in context; None
-    where none follows, or where arguments are committed to one device in spite of the context.
+    """The placement on several devices, which follows from shardings of arguments, from those that
+    `jit` was given, from meshes in the program, or from the mesh in context. None if nothing names
+    several devices, or if arguments are committed to one device and only the context does.
 
     Raises: ValueError where the mesh in context has explicit axes and no devices, and no argument
       is on several.
@@ -176,8 +178,8 @@ def _on_several(args: Sequence[Any], function: str, names: Any, read: Any, told:
 
 def _refuse_elsewhere(args: Sequence[Any], function: str, names: Any, read: Any, told: Any
                       ) -> None:
-    """Raise the ValueError of an argument, or of a sharding that `jit` was given, on other devices
-    than those of the mesh in context."""
+    """Raise the ValueError which says that an argument, or a sharding that `jit` was given, is on
+    other devices than those of the mesh in context."""
     from ..sharding.context import context_mesh
 
     if (mesh := context_mesh()) is None:
@@ -200,8 +202,8 @@ def _refuse_elsewhere(args: Sequence[Any], function: str, names: Any, read: Any,
 
 
 def captured_on_several(captures: Sequence[Any]) -> Sequence[Any]:
-    """The captures of a function, if an array on several devices is among them; else none, because
-    a program on one device runs where its arguments are."""
+    """The captures of a function if one of them is an array on several devices; else an empty
+    sequence, because captures on one device do not decide where a program runs."""
     return captures if any([
         (sharding := commitment(x)) is not None
         and type(sharding) is not binding.SingleDeviceSharding for x in captures]) else ()

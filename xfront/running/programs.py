@@ -1,4 +1,4 @@
-"""Programs that run: from a Function (or a transformation of one) and arrays to arrays.
+"""The table of programs, and how a Function (or a transformation of one) is run on arrays.
 
 The table is keyed on content: the *skeleton* of the traced Function (structure, types, attributes)
 and the request. At first its literals are constants. When they come with other values, the literals
@@ -95,7 +95,7 @@ class Entry:
 
     @property
     def bytes(self) -> int:
-        """About what its programs take."""
+        """Roughly how many bytes its programs take."""
         return len(self.variants) * (BYTES + self.ops * BYTES_OF_AN_OP)
 
 
@@ -154,8 +154,8 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
 
 
 def _size_of(function: Function, request: Any) -> int:
-    """About how many ops a program has, those of each body once; derivatives go forwards and
-    backwards."""
+    """Roughly how many ops a program has, with each body counted once. A derivative counts more
+    than its function, because it has ops of a forward and a backward pass."""
     ops = sum([len(one.ops) for one in functions(function, standing_bodies)])
     return ops if request is None else 3 * ops
 
@@ -183,9 +183,10 @@ def constant(value: Literal, place: Placement) -> Any:
 # --- running ------------------------------------------------------------------------------
 
 def bind(body: Body, operands: Sequence[Any], *, name: str) -> list[Any]:
-    """Record a call of `body`, or run it, and return its flat results (tracers or arrays).
+    """Record a call of `body` in the open trace, or run it, and return its flat results.
 
-    Operands are tracers or arrays; those after the Function's explicit parameters are captures.
+    Operands and results are tracers or arrays. The operands after the Function's explicit
+    parameters are its captures.
     """
     target = state.current
     if target is None and Tracer not in map(type, operands):
@@ -206,7 +207,8 @@ def bind(body: Body, operands: Sequence[Any], *, name: str) -> list[Any]:
 
 
 def in_place(results: list[Any]) -> list[Any]:
-    """The results of a call that `bind` has just recorded, with its body's ops in its place."""
+    """The results of a call that `bind` has just recorded, after the call is replaced by the ops of
+    its body."""
     if not results or type(results[0]) is not Tracer:
         return results
     home = results[0].home
@@ -224,7 +226,7 @@ def unpended(body: Body) -> Function:
 
 
 def weak_returns_of(body: Body) -> tuple[bool, ...]:
-    """The weakness of each result of a body; a pending transformation knows that of its results."""
+    """Whether each result of a body is weakly typed, also where its transformation is pending."""
     if type(body) is not Pending:
         return body.weak_returns  # type: ignore[union-attr]
     return body.transform.weak_returns(body.function, body.request)
@@ -239,8 +241,8 @@ NEW_BEFORE_UNITS = 2
 def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
     """Run a body on arrays at once, as one program or by units.
 
-    Large programs run by units. So do programs of a function whose last programs were all new; a
-    program that occurs again is then compiled whole.
+    Large programs run by units, that is op by op. So do programs of a function whose last programs
+    were all new; a program that occurs again is then compiled as one.
     """
     if REFS & {*map(type, args)}:
         return _on_contents(body, args, name)
@@ -267,7 +269,7 @@ def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
 
 
 def _on_contents(body: Body, args: Sequence[Any], name: str) -> list[Any]:
-    """`call_program` where references are among the arguments; it sets their new contents."""
+    """`call_program` for arguments with references among them, whose contents it updates."""
     if type(body) is Pending:
         n = len(body.return_types)
         made, written, order = body.discharged()
@@ -283,7 +285,7 @@ def _on_contents(body: Body, args: Sequence[Any], name: str) -> list[Any]:
 
 @uncollected
 def compile_eager(body: Body, name: str, place: Placement, once: bool) -> Any:
-    """The program of an un-jitted transformation: whole if it is small, else by units.
+    """The program of an un-jitted transformation: one executable if it is small, else units.
 
     `once` asks for units although the program is small, because it may never occur again.
     """
@@ -350,8 +352,8 @@ class Units:
             self.last_use[v] = len(self.steps)
 
     def apart(self, last: Sequence[Any]) -> list[Any]:
-        """The arrays for the last parameters, copied where the program returns a parameter as it
-        is: an array that the user may delete or donate is none that is kept."""
+        """The arrays for the last parameters. One that the program returns unchanged is copied,
+        because the user may delete or donate a result, and the array itself is kept."""
         n = len(self.params) - len(last)
         return [self.place.bring(np.array(x)) if v in self.returns else x
                 for v, x in zip(self.params[n:], last, strict=True)]

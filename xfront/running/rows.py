@@ -1,8 +1,8 @@
 """The rows of an array, for `for row in x` and `a, b = x`.
 
 Each row is copied from the host to the device of the array. Once many numbers (or short rows) have
-been read, a program makes several rows at once, and all rows of a small array. That takes half the
-time, but the program takes as long to compile as thousands of rows take to read.
+been read, a program makes several rows at once, or all rows of a small array. That takes half the
+time. But to compile the program takes as long as to read thousands of rows without it.
 """
 
 # hot: benchmarks/eager.py
@@ -49,7 +49,7 @@ def rows(x: binding.ArrayImpl) -> Iterator[binding.ArrayImpl]:
 
 
 def _one_by_one(x: binding.ArrayImpl, aval: AbstractArray) -> Iterator[binding.ArrayImpl]:
-    """The rows from the value on the host; AT_ONCE at a time where a program makes them."""
+    """Yield the rows, copied one by one from the host, or made AT_ONCE at a time by a program."""
     value, sharding, committed = binding.to_numpy(x), x._sharding, x._committed
     kind, put, count = (aval, sharding, 0), binding.put_copy, value.shape[0]
     small = (count > AT_ONCE and aval.size <= MOST_ELEMENTS

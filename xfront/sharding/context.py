@@ -194,10 +194,10 @@ def as_sharding(function: str, x: Any, what: str = "shardings") -> Any:
 
 
 def of_explicit_axes(function: str, sharding: Any) -> Any:
-    """The sharding, whose spec names explicit axes alone: the compiler divides by the others, so no
-    type could say that they divide a result.
+    """The sharding itself. All axes in its spec must be explicit: over other axes the compiler
+    divides values, and no type can say that these divide a result.
 
-    Raises: ValueError for another axis in it.
+    Raises: ValueError where its spec names another axis.
     """
     if type(sharding) is NamedSharding:
         own = sharding.mesh.explicit_axes

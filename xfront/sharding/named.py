@@ -208,8 +208,8 @@ def _explicit(s: Any, ndim: int) -> data.Sharding | None:
 
 
 def of_type(aval: Any) -> Any:
-    """The NamedSharding of a type of arrays, on the mesh of its axes, or of the array whose type it
-    is, or else on that in context."""
+    """The NamedSharding of a type of arrays. Its mesh is that of the explicit axes in the type, or
+    else that of the array whose type it is, or else the mesh in context."""
     if aval.axes is None or not aval.axes.mesh.names:
         found = binding.mesh_state.value
         mesh = aval._mesh or (
@@ -287,8 +287,8 @@ def _names(mesh: Any, places: Sequence[int]) -> list[str]:
 
 
 def _first_terms(s: Any) -> Any:
-    """The sharding without its unreduced axes, and the first devices along these axes. They hold
-    the whole sum where an array is placed so; the other devices hold zeros."""
+    """The sharding without its unreduced axes, and the first devices along these axes. When an
+    array is moved to the sharding, these devices get its values, and the others zeros."""
     spec, mesh = s.spec, s.mesh
     first = tuple([0 if n in spec.unreduced else slice(None) for n in mesh.axis_names])
     return s.update(spec=spec.update(unreduced=frozenset())), {*np.ravel(mesh.devices[first])}
@@ -403,10 +403,11 @@ _FOUND: dict[Any, Any] = {}
 
 
 def compiled_sharding(meshes: tuple[Mesh, ...], proto: Any, ndim: int) -> Any:
-    """The sharding of a result of a program, from XLA's: a NamedSharding on that of these meshes
-    whose axes express it with the fewest names, the first of several; else a GSPMDSharding.
+    """The sharding of a result of a program, translated from XLA's: a NamedSharding on that of
+    these meshes whose axes express it with the fewest names (the first of several), or a
+    GSPMDSharding if none expresses it.
 
-    No type says that explicit axes divide the result, so a mesh with other axes comes first.
+    Meshes without explicit axes are preferred: no type says that explicit axes divide the result.
     """
     hlo = binding.hlo().HloSharding.from_proto(proto)
     key = (meshes, str(hlo), ndim)

@@ -2,8 +2,8 @@
 
 It follows from committed arguments, from the shardings given to `jit`, from the meshes that the
 program names, and from the mesh in context, which must all have the same devices in the same order.
-The program is compiled with the shardings of its committed arguments; the other arguments are whole
-on every device. The compiler chooses the shardings of results for which `jit` was given none.
+The program is compiled for the shardings of its committed arguments; the other arguments are
+replicated. The compiler chooses the shardings of results for which `jit` was given none.
 """
 
 # hot: benchmarks/sharding.py
@@ -38,9 +38,9 @@ from .named import (
 class Spread:
     """Where a program on several devices runs. Equal placements are one object.
 
-    `ins` are the shardings of arguments, where None means whole on every device; `outs` are those
-    of results, where None leaves the choice to the compiler. Further arguments and results count as
-    None. `others` are further meshes of the same devices, on which results may lie.
+    `ins` are the shardings of arguments, where None means replicated; `outs` are those of results,
+    where None leaves the choice to the compiler. Arguments and results beyond these count as None.
+    `others` are further meshes of the same devices, to which shardings of results may belong.
     """
 
     __slots__ = ("devices", "ins", "mesh", "others", "outs", "sharding")
@@ -60,8 +60,7 @@ class Spread:
         return self.sharding.is_fully_addressable or self.devices[0].platform != "cpu"
 
     def bring(self, x: Any, sharding: Any = None) -> ArrayImpl:
-        """The array, or the words of a key array, moved to `sharding`; None means whole on every
-        device."""
+        """The array, or the words of a key array, moved to `sharding`; None means replicated."""
         if type(x) is KeyArray:
             x = x._base
         wanted = sharding or self.sharding
@@ -94,7 +93,7 @@ class Spread:
                 for s, v in zip(padded, function.params, strict=True)]
 
     def partition(self, function: Function, ins: Sequence[Any]) -> Any:
-        """The Partition with which the lowering spreads a Function over the devices."""
+        """The Partition by which the lowering divides a Function between the devices."""
         from lowering.partitioning import Partition  # with the first program, not with the library
 
         count = len(self.devices)
@@ -111,8 +110,8 @@ class Spread:
         return self._checked(sharding, type)
 
     def _open(self, type: TensorType) -> data.Sharding | None:
-        """The sharding of a result that the compiler divides: over auto axes alone where the mesh
-        has explicit ones too, as its type says by which of these it is divided."""
+        """The sharding of a result that the compiler divides. On a mesh with explicit axes, which
+        divide the result as its type says, the compiler may choose among the auto axes only."""
         mesh = self.mesh.axes
         same = type.sharding is None or type.sharding.mesh == mesh.abstract
         if self.others or not same or not mesh.of_type("explicit"):
@@ -124,8 +123,8 @@ class Spread:
         return ir_sharding(sharding, type.ndim)
 
     def told(self, types: Sequence[TensorType]) -> list[Any]:
-        """The sharding of each result: the one given to `jit`, or that of its type where axes are
-        explicit, or None."""
+        """The sharding of each result: the one that `jit` was given for it, or that of its type if
+        that has explicit axes, or None."""
         padded = [*self.outs, *[None] * (len(types) - len(self.outs))]
         return [self._typed(t) if s is None else s for s, t in zip(padded, types, strict=True)]
 

@@ -23,7 +23,7 @@ class Following:
     """The axes over which values of one trace vary, inside a `shard_map` with `check_vma`.
 
     Args:
-      origins: for each parameter that the trace was opened with, the value outside for which it
+      origins: for each parameter with which the trace was opened, the outer value for which it
         stands, or the axes over which it varies; None where neither is known.
     """
 
@@ -74,8 +74,8 @@ class Following:
         return varies(source) & {a for a, _ in self.axes}
 
     def cast(self, function: Function) -> tuple[Function, Sets, Sets]:
-        """The Function that was traced here with its casts, and the axes over which its parameters
-        and its results vary."""
+        """`function`, which was traced here, with the casts that it needs, and the axes over which
+        its parameters and results vary."""
         sets = [self._origin(i) for i in range(len(function.params))]
         made, results = varying(function, sets, self.axes, asked=not auto_pcast.value)
         return made, tuple(sets), results

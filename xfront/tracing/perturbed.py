@@ -1,8 +1,8 @@
 """Which of the derivatives that are being taken reach a value of an open trace, found on request.
 
-A set of derivatives is a number with a bit for the level of each trace that differentiates. The ops
-recorded so far are gone over once, and the next request continues from there. What a staging trace
-records is differentiated later, as a whole: in it nothing is reached.
+A set of derivatives is a number with a bit for the level of each trace that differentiates. A
+request goes through the ops recorded so far, and the next one continues where it ended. The ops of
+a staging trace are differentiated later, as one program: no derivative reaches a value there.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Reached:
     """The derivatives that reach the values of one trace.
 
-    `Recording.given` has for each parameter that the trace was opened with the value outside for
-    which it stands, or the derivatives that reach it; it is empty where none does.
+    `Recording.given` has an entry for each parameter with which the trace was opened: the outer
+    value for which it stands, or the derivatives that reach it. It is empty if none reaches any.
     """
 
     __slots__ = ("found", "n_ops", "n_params", "trace")

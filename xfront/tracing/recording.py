@@ -1,4 +1,4 @@
-"""What files below the traces read of a trace."""
+"""The type of traces for files below `trace.py`: the fields of a trace that these files read."""
 
 from __future__ import annotations
 

@@ -68,9 +68,9 @@ class State(threading.local):
         self.current: Trace | None = None
         self.stack: list[Trace] = []
         self.scope: tuple[str, ...] = ()
-        self.place: Location | None = None     # of the call of the library function that runs
+        self.place: Location | None = None     # the user's line of the library call that runs
         self.axes: tuple[tuple[Any, int], ...] = ()
-        self.told = False                      # whether the layout of the result was given
+        self.told = False                      # whether `out_sharding` was given to that call
         self.asked = 0                         # how often Python asked for a tracer's value
 
     def __reduce__(self) -> str:
@@ -81,7 +81,8 @@ state = State()
 
 
 class Recorder(PlacedBuilder):
-    """The builder of a trace, which refuses an op whose explicit axes of results are ambiguous."""
+    """The builder of a trace. It refuses an op if it is ambiguous which explicit axes divide the
+    results, unless the user gave `out_sharding`."""
 
     __slots__ = ()
 
@@ -103,18 +104,18 @@ class Trace:
         self.builder = Recorder(name)
         self.kind, self.staging, self.level, self.axis = kind, staging, level, axis
         self.captured: dict[Any, Tracer] = {}
-        self.firsts: dict[Any, Any] = {}          # what was captured first of each value
-        self.sources: list[Any] = []              # keeps captured values alive, in order
-        self.constants: dict[Any, Value] = {}     # literals already made here
-        self.inputs: list[Any] | None = None      # concrete arguments, where they are known
-        self.known = False                        # whether inputs here and in outer traces are
-        self.of_rule: bool | None = None          # a custom rule; False for the function it is of
+        self.firsts: dict[Any, Any] = {}          # the first source that was captured of each value
+        self.sources: list[Any] = []              # the captured values, in order, kept alive
+        self.constants: dict[Any, Value] = {}     # the literals that were recorded here, by key
+        self.inputs: list[Any] | None = None      # the concrete arguments, where they are known
+        self.known = False                        # whether inputs are known, here and further out
+        self.of_rule: bool | None = None          # True in a custom rule, False in its function
         self.evaluated: dict[Value, Any] = {}
         self.closed = False
         self.has_refs = False                     # whether references are among its values
-        self.following: Following | None = None   # over which axes its values vary
-        self.given: Sequence[Any] | None = None   # what first parameters stand for, unless staged
-        self.reached: Any = None                  # by which derivatives its values are reached
+        self.following: Following | None = None   # finds over which axes its values vary
+        self.given: Sequence[Any] | None = None   # the outer values of parameters, unless staging
+        self.reached: Any = None                  # finds which derivatives reach its values
         self.made_at: Any = None
         self.thread = threading.get_ident()
 
