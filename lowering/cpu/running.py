@@ -120,7 +120,7 @@ def _along_last(b: Builder, op: Op, x: Value, combine: Any, start: Any, wide: DT
     def turn(b: Builder, row: Value, place: Value, before: Value, x: Value, stack: Value
              ) -> list[Value]:
         at = b.emit(ops.sub, b.full(I32, n - STEP), place) if reverse else place
-        eight = b.emit(ops.dynamic_slice, x, row, at, sizes=(1, STEP))
+        eight = b.emit(ops.dynamic_slice, x, row, at, sizes=(1, STEP), in_range=True)
         elements = _elements(b, eight)[::-1 if reverse else 1]
         if ordered:
             within = _chain(b, combine, b.emit(ops.reshape, before, shape=(1, 1)), elements)
@@ -130,7 +130,7 @@ def _along_last(b: Builder, op: Op, x: Value, combine: Any, start: Any, wide: DT
         if not ordered:
             carried = b.emit(ops.broadcast_in_dim, _as(b, before, dtype), shape=(1, STEP), dims=())
             made = b.emit(combine, carried, made)
-        stack = b.emit(ops.dynamic_update_slice, stack, made, row, at)
+        stack = b.emit(ops.dynamic_update_slice, stack, made, row, at, in_range=True)
         last, by = within[-1], b.full(I32, STEP)
         if first < STEP:
             begins = b.emit(ops.eq, place, b.full(I32, 0))
@@ -187,9 +187,9 @@ def _by_rows(b: Builder, op: Op, x: Value, inits: Sequence[Value], step: Any) ->
         at = b.emit(ops.sub, b.full(I32, n - 1), turns) if op.attrs["reverse"] else turns
         zero = b.full(I32, 0)
         starts = [at if d == axis else zero for d in range(len(shape))]
-        row = b.emit(ops.dynamic_slice, x, *starts, sizes=sizes)
+        row = b.emit(ops.dynamic_slice, x, *starts, sizes=sizes, in_range=True)
         after, made = step(b, before, row)
-        stack = b.emit(ops.dynamic_update_slice, stack, made, *starts)
+        stack = b.emit(ops.dynamic_update_slice, stack, made, *starts, in_range=True)
         return [_plus(b, turns, 1), *after, stack]
 
     return _loop(b, n, [b.full(I32, 0), *inits], x, turn)

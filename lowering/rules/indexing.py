@@ -47,18 +47,20 @@ def _concatenate(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     return converted(ctx, made, wide, result)
 
 
-def _starts(ctx: RuleContext, starts: Sequence[Any], of: Sequence[Value], shape: Sequence[int],
-            sizes: Sequence[int], dtype: DType) -> Sequence[Any]:
+def _starts(ctx: RuleContext, op: Op, starts: Sequence[Any], of: Sequence[Value],
+            shape: Sequence[int], sizes: Sequence[int], dtype: DType) -> Sequence[Any]:
     """The starts of slices of `sizes`, followed by zeros for the axes of a key's words."""
-    made, type = clamped(ctx, starts, of[0].type if of else I32,
-                         [n - size for n, size in zip(shape, sizes, strict=True)])
+    made, type = starts, of[0].type if of else I32
+    if not op.attrs.get("in_range"):
+        made, type = clamped(ctx, starts, type,
+                             [n - size for n, size in zip(shape, sizes, strict=True)])
     return [*made, *(ctx.constant(0, type) for _ in dtype.physical)]
 
 
 @rule(ops.dynamic_slice)
 def _dynamic_slice(ctx: RuleContext, op: Op, x: Any, *starts: Any) -> Any:
     dtype, sizes, (of_x, *of_starts) = op.results[0].type.dtype, op.attrs["sizes"], op.operands
-    whole = _starts(ctx, starts, of_starts, of_x.type.shape, sizes, dtype)
+    whole = _starts(ctx, op, starts, of_starts, of_x.type.shape, sizes, dtype)
     return ctx.create("stablehlo.dynamic_slice", [x, *whole], op.results,
                       slice_sizes=ctx.int_array((*sizes, *dtype.physical)))
 
@@ -66,5 +68,6 @@ def _dynamic_slice(ctx: RuleContext, op: Op, x: Any, *starts: Any) -> Any:
 @rule(ops.dynamic_update_slice)
 def _dynamic_update_slice(ctx: RuleContext, op: Op, x: Any, update: Any, *starts: Any) -> Any:
     of_x, of_update, *of_starts = op.operands
-    whole = _starts(ctx, starts, of_starts, of_x.type.shape, of_update.type.shape, of_x.type.dtype)
+    whole = _starts(ctx, op, starts, of_starts, of_x.type.shape, of_update.type.shape,
+                    of_x.type.dtype)
     return ctx.create("stablehlo.dynamic_update_slice", [x, update, *whole], op.results)

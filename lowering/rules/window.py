@@ -29,23 +29,25 @@ def _undivided(ctx: RuleContext, a: Any, values: Sequence[Any], types: Sequence[
 def _reduced(ctx: RuleContext, op: Op, operands: Sequence[Any], inits: Sequence[Any],
              results: Sequence[TensorType], combine: Region) -> list[Any]:
     """`reduce_window`, whose padding has no negative amounts. Along axes where a window is one
-    element after the other, the results are spread out instead of the operands: XLA's CPU compiler
-    forgets that the operands were."""
+    element, the results are spread out, padded and taken by steps instead of the operands: XLA's
+    CPU compiler forgets some of it."""
     a, n = op.attrs, len(operands)
     base, window, strides = a["base_dilation"], a["window"], a["strides"]
     operands = _undivided(ctx, a, operands, [v.type for v in op.operands[:n]])
     kept = [cropped(ctx, x, v.type, a["padding"], base)
             for x, v in zip(operands, op.operands[:n], strict=True)]
     _, type, padding = kept[0]
-    later = tuple([by > 1 and w == by_windows == 1
-                   for by, w, by_windows in zip(base, window, strides, strict=True)])
+    later = tuple([w == 1 and (max(by, step) > 1 or any(pair))
+                   for by, w, step, pair in zip(base, window, strides, padding, strict=True)])
     shape = tuple([m if late else out for m, out, late in zip(
         type.shape, results[0].shape, later, strict=True)])
     made = ctx.create(
         "stablehlo.reduce_window", [*[x for x, _, _ in kept], *inits],
         [t.with_shape(shape) for t in results], [combine],
         [scalar(t.dtype) for t in results] * 2,
-        window_dimensions=ctx.int_array(window), window_strides=ctx.int_array(strides),
+        window_dimensions=ctx.int_array(window),
+        window_strides=ctx.int_array([1 if late else by
+                                      for by, late in zip(strides, later, strict=True)]),
         padding=ctx.padding([(0, 0) if late else pair
                              for pair, late in zip(padding, later, strict=True)]),
         base_dilations=ctx.int_array([1 if late else by
@@ -57,8 +59,23 @@ def _reduced(ctx: RuleContext, op: Op, operands: Sequence[Any], inits: Sequence[
         return made
     around = tuple([pair if late else (0, 0) for pair, late in zip(padding, later, strict=True)])
     between = tuple([by - 1 if late else 0 for by, late in zip(base, later, strict=True)])
-    return [padded(ctx, x, t.with_shape(shape), init, t, around, between)
+    whole = tuple([n + low + high + max(n - 1, 0) * within for n, (low, high), within in zip(
+        shape, around, between, strict=True)])
+    steps = [by if late else 1 for by, late in zip(strides, later, strict=True)]
+    return [_by_steps(ctx, padded(ctx, x, t.with_shape(shape), init, t.with_shape(whole), around,
+                                  between), t, steps)
             for x, init, t in zip(made, inits, results, strict=True)]
+
+
+def _by_steps(ctx: RuleContext, x: Any, type: TensorType, steps: Sequence[int]) -> Any:
+    """Every element of x that so many steps along each axis reach, of `type`."""
+    if max(steps) == 1:
+        return x
+    return ctx.create("stablehlo.slice", [x], [type], start_indices=ctx.int_array((0,) * type.ndim),
+                      limit_indices=ctx.int_array([max(n - 1, 0) * by + (n > 0) for n, by in zip(
+                          type.shape, steps, strict=True)]),
+                      strides=ctx.int_array([by if n > 1 else 1 for n, by in zip(
+                          type.shape, steps, strict=True)]))
 
 
 def _register(definition: OpDef, combine: str, start: Callable[[DType], Any]) -> None:

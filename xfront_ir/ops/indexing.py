@@ -13,7 +13,7 @@ from .. import dtypes
 from ..core import Op, Value
 from ..definition import LINEAR, LINEAR_OP, lookup
 from ..errors import IRTypeError
-from ..opdef import AXES, INT, INTS, SHAPE, define
+from ..opdef import AXES, BOOL, INT, INTS, SHAPE, define, optional
 from ..spreading import RESHARD, Dims, listed, met, refuse, resized, spreads
 from ..traits import BRANCHES, CHEAP, MERGED, MOVES, REARRANGES, TERMWISE, mark
 from ..types import TensorType
@@ -279,8 +279,13 @@ def _batch_dynamic_slice(b: Builder, op: Op, operands: Values, positions: Positi
     return (sliced,), (0,)
 
 
-dynamic_slice = define("dynamic_slice", attrs={"sizes": SHAPE}, infer=_infer_dynamic_slice,
-                       jvp=_jvp_dynamic_slice, transpose=_transpose_dynamic_slice,
+IN_RANGE = optional(BOOL)
+"""Of slices at starts: that whoever wrote the op knows these to be in range. Then they are not
+clamped, which takes time in a loop of short turns. Derivatives and batches do without it."""
+
+dynamic_slice = define("dynamic_slice", attrs={"sizes": SHAPE, "in_range": IN_RANGE},
+                       infer=_infer_dynamic_slice, jvp=_jvp_dynamic_slice,
+                       transpose=_transpose_dynamic_slice,
                        batch=_batch_dynamic_slice)
 
 
@@ -338,7 +343,8 @@ def _batch_dynamic_update_slice(b: Builder, op: Op, operands: Values, positions:
     return (placed,), (0,)
 
 
-dynamic_update_slice = define("dynamic_update_slice", infer=_infer_dynamic_update_slice,
+dynamic_update_slice = define("dynamic_update_slice", attrs={"in_range": IN_RANGE},
+                              infer=_infer_dynamic_update_slice,
                               jvp=_jvp_dynamic_update_slice,
                               transpose=_transpose_dynamic_update_slice,
                               batch=_batch_dynamic_update_slice)
