@@ -75,7 +75,7 @@ def last_uses(fn: Function) -> dict[Value, int]:
 
 
 def has_effects(fn: Function) -> bool:
-    """Whether `fn` or a body in it holds an op that must be kept though nobody reads what it gives.
+    """Whether `fn` or a body in it holds an op that must be kept even if nobody reads its results.
     """
     return derived(fn, "effects", _own_effects, any)
 
@@ -99,8 +99,8 @@ def axis_names(fn: Function) -> frozenset[str]:
 
 
 def belongs_to_process(fn: Function) -> bool:
-    """Whether the program itself defined an op of `fn` or of its bodies, so that no other process
-    knows this op by its name."""
+    """Whether an op of `fn` or of its bodies was defined by the user's program, so that its name
+    means nothing in another process."""
     return derived(fn, "of_process", _own_to_process, any)
 
 
@@ -138,7 +138,7 @@ def _own_axes(fn: Function) -> frozenset[str]:
 
 
 def union(parts: Iterable[frozenset[T]]) -> frozenset[T]:
-    """All that is in one of the sets."""
+    """The union of the sets."""
     nothing: frozenset[T] = frozenset()
     return nothing.union(*parts)
 

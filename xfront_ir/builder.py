@@ -1,7 +1,8 @@
 """Builders: the one way in which ops come to be.
 
-A `Builder` appends ops in order and closes into a Function. Traces and passes use a builder that
-knows of places too, `PlacedBuilder`; `linearize` uses one with two sides, `SplitBuilder`.
+A `Builder` appends ops in order and closes into a Function. Traces and passes use `PlacedBuilder`,
+which can also move operands between memories and shardings; `linearize` uses `SplitBuilder`, which
+has two sides.
 """
 
 # hot: benchmarks/trace.py
@@ -106,8 +107,8 @@ class Builder:
         return infer_types(definition, types, attrs)
 
     def settled(self, definition: OpDef, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
-        """What to give to an op whose type rule refuses where its operands lie, in their place;
-        None where nothing else is to be given. A plain builder knows nothing of places."""
+        """Operands with which an op can be emitted again after its type rule refused the memories
+        or shardings of these; None if there are none. A plain builder never has any."""
         return None
 
     def append(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any],

@@ -112,8 +112,8 @@ _ITSELF: Any = object()
 
 
 def remembered(fn: Function, key: Hashable, make: Callable[[*Ts], T], *args: *Ts) -> T:
-    """What `make(*args)` gives, computed once for each Function and key. A memo never holds its own
-    Function, which would not die by reference count."""
+    """The result of `make(*args)`, computed once for each Function and key. A memo never holds its
+    own Function: with such a cycle, the Function would not die by reference count."""
     found: Any = fn.memo.get(key)
     if found is None:
         found = make(*args)
@@ -123,7 +123,7 @@ def remembered(fn: Function, key: Hashable, make: Callable[[*Ts], T], *args: *Ts
 
 
 def stays(fn: Function, key: Hashable) -> Function:
-    """`fn`, for which `remembered` gives `fn` itself from now on."""
+    """`fn`; from now on `remembered(fn, key, ...)` returns it as well."""
     fn.memo[key] = _ITSELF
     return fn
 
@@ -154,7 +154,7 @@ def forced(body: Function | Forcible) -> Function:
 
 
 def renamed(op: Op, names: Mapping[Value, Value]) -> Op:
-    """The op on the values that `names` has in place of its operands; itself where there are none.
+    """The op with its operands replaced by their values in `names`; itself if none is in there.
     """
     if names.keys().isdisjoint(op.operands):
         return op

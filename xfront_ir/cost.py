@@ -1,4 +1,4 @@
-"""What a program costs before any compiler has seen it: operations, traffic, memory.
+"""Estimates of a program's cost, without a compiler: operations, memory traffic, memory in use.
 
 The estimates follow from sizes: nothing is fused, each op reads its operands and writes its
 results. A loop's body counts once per trip where the op says how many trips there are (`length`);

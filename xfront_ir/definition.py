@@ -98,7 +98,7 @@ class OpDef(Generic[R]):
       attrs: schema, name to kind, in the order in which they print.
       jvp: tangent rule, `ZERO`, `LINEAR_OP` or `NONE`.
       transpose, batch, split: rules as in the first lines of `opdef.py`; `NONE` declares absence.
-      strong: as there; None: the op is its own form with strong zeros.
+      strong: as there; None: the op itself serves where zeros are strong.
       regions: of an op with bodies or groups of operands, what they are.
       effects: None, True, or a function of the attributes.
       cost: function of an op giving (flops, bytes), or None for the default from sizes.
@@ -106,12 +106,12 @@ class OpDef(Generic[R]):
       single: whether the op has exactly one result; `emit` then returns it bare.
       own_primal: whether `jvp` emits the primal itself (ops with bodies, custom rules).
       mentions_axis: function of the attributes giving the named axes the op reads (collectives).
-      varying: as in those lines; None: results vary over all that an operand does.
+      varying: as in those lines; None: results vary over every axis over which an operand does.
       family: the file where the op is defined; given as a module where that is not `infer`'s.
       written: as in those lines; None: the op has a lowering.
       discharge: as there; None: the op takes no reference.
-      apart: not in the registry: the op belongs to this process, its text is not parsed, and others
-        may have its name.
+      apart: whether the op is left out of the registry: it belongs to this process, its text does
+        not parse, and other ops may have its name.
     """
 
     name: str

@@ -18,7 +18,7 @@ class Fixed:
 
 
 class Named(Fixed):
-    """An object that its name tells from others, compared by identity."""
+    """An object that has a name for people, and is compared by identity."""
 
     __slots__ = ("name",)
 

@@ -1,7 +1,7 @@
-"""Where an op comes from: the user's code position and the stack of transformations and scopes.
+"""Locations of ops: the position in the user's code, and the transformations and scopes around it.
 
-A location is a code object and an instruction offset, and is resolved to a line only when asked:
-capture is on the tracing path.
+A location holds a code object and an instruction offset. They are resolved to a line only when
+someone asks, because a location is captured for each op that is traced.
 """
 
 # hot: benchmarks/trace.py

@@ -9,8 +9,8 @@ tangent, transpose and batching. Rules have these shapes (`b` is a builder):
     transpose(b, op, cotangents, known) -> tuple           known[i]: a value, or LINEAR
     batch(b, op, operands, positions, axis) -> (results, positions)      axis = (name, size)
     split(b, attrs, operands, linear) -> results           ops with bodies, under linearize
-    strong(op, linear) -> (definition, attrs, flags)       its form with strong zeros; which results
-                                                           depend on the linear operands
+    strong(op, linear) -> (definition, attrs, flags)       the op in which 0 * inf is 0; and which
+                                                           results depend on the linear operands
     written(op) -> Function, or None                       what the op is written as before lowering
     discharge(b, op, operands) -> (results, contents)      ops on references, with contents in place
                                                            of references; contents[i]: the content
@@ -279,8 +279,8 @@ def type_of_alike(definition: OpDef, kind: TensorType) -> TensorType:
 
 def infer_anyway(definition: OpDef, types: tuple[TensorType, ...],
                  attrs: Mapping[str, Any]) -> tuple[TensorType, ...]:
-    """As `infer_types`, but where the op's rule cannot tell axes of the results they have none, and
-    results are in the host's memory where one of the operands is."""
+    """As `infer_types`, without its refusals about places. Where it is ambiguous which axes divide
+    the results, none does; and if an operand is in the host's memory, the results are there."""
     try:
         return infer_types(definition, types, attrs)
     except MemorySpaceError:

@@ -54,7 +54,7 @@ _KINDS = {"value": "a value", "word": "a word", "number": "a number", "symbol": 
 
 
 class Unbound:
-    """A Python rule that text mentions but nothing was bound to: it has a name and no function.
+    """A Python rule that the text mentions and for which no binding was given: a name alone.
 
     An op that holds one runs forward; asking it for a derivative raises MissingRule.
     """
@@ -92,8 +92,8 @@ def parse(text: str | bytes, bindings: Mapping[str, Any] | None = None) -> Funct
 
     Args:
       text: one function as `print_function` writes it; bytes are UTF-8.
-      bindings: what Python the text mentions as `py"name#n"`, by `name#n` or by `name`; what is
-        not bound becomes an `Unbound` rule.
+      bindings: the Python objects that the text mentions as `py"name#n"`, by `name#n` or `name`. A
+        mention without a binding becomes an `Unbound` rule.
     Returns: a Function whose ops have passed their type rules, without locations.
     Raises: ParseError, with line, column and the offending line, for any other text.
     """
@@ -477,7 +477,7 @@ class _Parser:
     # --- shardings ------------------------------------------------------------------------
 
     def made(self, at: int, make: Callable[..., Any], *parts: Any) -> Any:
-        """What `make` makes of the parts, its refusal turned into this parser's error."""
+        """The result of `make()`, whose error becomes one of this parser."""
         try:
             return make(*parts)
         except IRError as error:
@@ -555,7 +555,7 @@ class _Parser:
         return made.over(sharding)
 
     def mention(self) -> Any:
-        """`py"name#n"`: what is bound to it, or an unbound rule; the same text gives one object."""
+        """`py"name#n"`: the object bound to it, or an unbound rule, one for all equal mentions."""
         at = self.pos
         token = self.string_in(self.next("python")[2:])
         name, mark, number = token.rpartition("#")

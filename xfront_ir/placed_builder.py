@@ -81,7 +81,8 @@ class PlacedBuilder(Builder):
         return self._lying(self.full(type, 1), type)
 
     def _lying(self, made: Value, type: TensorType) -> Value:
-        """A whole value as `type` says: where that is terms of a sum, one device has it."""
+        """`made`, which is on every device, moved to where `type` says. If that says partial sums,
+        one device keeps the value."""
         held = type.sharding
         if held is None:
             return made

@@ -59,7 +59,7 @@ def print_op(op: Op, names: dict[Value, str]) -> str:
 
 
 def value_names(fn: Function) -> dict[Value, str]:
-    """What the text calls the parameters and results of `fn` (not those of its bodies)."""
+    """The names in the text of the parameters and results of `fn` (not those of its bodies)."""
     names: dict[Value, str] = {}
     given = fn.param_names if len(fn.param_names) == len(fn.params) else ("",) * len(fn.params)
     taken = set(given)
@@ -174,7 +174,7 @@ class _Printer:
             write("}")
 
     def body(self, fn: Function, depth: int) -> _Walk:
-        """Has `fn` written at this place, or mentions it by its label."""
+        """Yields `fn` to be written at this place, or writes its label if it stands earlier."""
         if fn in self.written:
             self.out.append(self.symbol(fn))
         else:
@@ -193,7 +193,7 @@ class _Printer:
 
 
 def python_name(held: Any) -> str:
-    """What the text calls a Python object of an attribute."""
+    """The name in the text of a Python object that an attribute holds."""
     for attribute in ("name", "__qualname__"):
         name = getattr(held, attribute, None)
         if type(name) is str:
@@ -202,7 +202,8 @@ def python_name(held: Any) -> str:
 
 
 def _bodies(value: Any) -> Sequence[Function] | None:
-    """The Functions that an attribute holds, a Pending one carried out; None for other values."""
+    """The Functions that an attribute holds, with pending transformations carried out; None for an
+    attribute that holds something else."""
     if isinstance(value, Function):
         return (value,)
     if isinstance(value, Pending):

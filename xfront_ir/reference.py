@@ -1,4 +1,4 @@
-"""The NumPy evaluator: what each op means, as one row of plain NumPy for each op.
+"""The NumPy evaluator, which defines the meaning of each op by one row of plain NumPy.
 
 It is the oracle of the tests and the arithmetic of scalar folding. A row is written
 
@@ -103,7 +103,7 @@ def evaluate(fn: Function, *arrays: Any) -> list[np.ndarray]:
 
 
 def meaning(op: Op, operands: Sequence[np.ndarray]) -> Any:
-    """What an op's row gives for these operands. Raises: MissingRule where there is none."""
+    """The results of an op for these operands, by its row. Raises: MissingRule without a row."""
     return row_of(op.definition.name)(op.attrs, tuple([v.type for v in op.results]), *operands)
 
 
@@ -142,7 +142,7 @@ def _waits(made: Any) -> TypeGuard[Steps]:
 
 
 def _results(definition: OpDef, types: tuple[TensorType, ...], made: Any) -> Arrays:
-    """What a row gave, as a list of results of these types."""
+    """The return value `made` of a row, as a list of results of these types."""
     given: list[Any] = [made] if definition.single and not isinstance(made, tuple) else [*made]
     if len(given) != len(types):
         raise IRTypeError(f"reference: {definition.name} has {len(types)} results, but its row "

@@ -44,7 +44,7 @@ def select(values: Sequence[T], flags: Flags) -> list[T]:
 
 
 class Body(NamedTuple):
-    """What a body, or each of several branches, takes and gives.
+    """The groups of values that a body, or each of several branches, takes and gives.
 
     takes: the groups of operands that its parameters stand for, in order.
     gives: the groups of results that it returns, in order; (): only the op reads what it returns.
@@ -64,18 +64,19 @@ COMBINER = Body()
 
 
 class Regions:
-    """What an op declares of its bodies.
+    """The declaration of an op's bodies and of the groups of its operands and results.
 
     operands, results: the groups in order, with their sizes: a number, an attribute, or REST.
     bodies: for each attribute that holds bodies, what they take and give.
     value: the attribute whose body's ops may replace the op once no derivative is taken.
-    expanded: what these ops are, from the op, where they are not those of that body.
+    expanded: function of the op giving these ops, if they are not those of the body itself.
     is_call: whether the ops of its body may replace it at any time.
     is_choice: whether one of several branches runs.
     turns: the number of a loop's turns, from the attributes; None: it depends on values.
     may_not_end: whether it is a loop that its own test ends.
     free: whether operands and results that its bodies do not need may be left out.
-    widened: for an op with a custom rule, its attributes once operands of given types have joined.
+    widened: for an op with a custom rule, a function giving its attributes after operands of given
+      types have been added.
     """
 
     __slots__ = ("_operand_sizes", "_result_sizes", "_return_sizes", "bodies", "expanded", "free",
@@ -195,7 +196,7 @@ class Held:
 
 class ByGroup:
     """The operands and results of an op by the name of their group, its bodies, and for each of
-    these its parameters and returns. It is made once by code that asks much about one op."""
+    these its parameters and returns. Code that asks much about one op makes it once."""
 
     __slots__ = ("held", "op", "operands", "params", "results", "returns")
 
@@ -211,7 +212,7 @@ class ByGroup:
 
 def _named(values: Sequence[Value], names: Sequence[str], groups: Mapping[str, list[Value]]
            ) -> dict[str, list[Value]]:
-    """The values in groups of these names, each as large as the group of that name in `groups`."""
+    """The values divided into groups of these names, each of the size of its group in `groups`."""
     made: dict[str, list[Value]] = {}
     at = 0
     for name in names:
@@ -378,8 +379,8 @@ def unchanged(groups: ByGroup) -> list[bool]:
 
 
 def fix(op: Op, fixed: Flags) -> Op:
-    """The loop with the carries flagged in `fixed` turned into values from outside, which are the
-    same in every turn."""
+    """The loop after the carries flagged in `fixed`, which are the same in every turn, have become
+    values from outside."""
     regions = op.definition.regions
     free, groups = [not f for f in fixed], regions.groups(op)
     same = select(groups["carry"], fixed)

@@ -53,7 +53,7 @@ VaryingRule = Callable[[Varying, Op, Values], Varied]
 
 
 class Rules(TypedDict, total=False):
-    """What `define` takes beside the name of an op and `single`."""
+    """The arguments of `define`, except the name of the op and `single`."""
 
     infer: Required[Infer]
     attrs: Mapping[str, AttrKind] | None

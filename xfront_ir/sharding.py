@@ -29,7 +29,7 @@ AXIS_TYPES = ("auto", "explicit", "manual")
 
 
 class _Data(Fixed):
-    """Equality, hash and repr by what `_key` says; nothing changes after construction."""
+    """The base of immutable data that is compared, hashed and printed by its `_key`."""
 
     __slots__ = ("_hash", "_text")
 
@@ -132,9 +132,9 @@ class Spec(_Data):
     """Which axes divide each dimension of a value.
 
     `dims` has one tuple of axes for each dimension; `open` lists the dimensions that the compiler
-    may divide further. Over axes in `unreduced` the devices hold terms of a sum. Over axes in
-    `reduced` the value is whole, and its cotangent is held as terms of a sum. `axes` are those that
-    divide dimensions, in the order of the dimensions.
+    may divide further. Along axes in `unreduced` each device holds one term, and the value is their
+    sum. Along axes in `reduced` every device holds the value itself, and its cotangent is
+    unreduced. `axes` are those that divide dimensions, in the order of the dimensions.
     """
 
     __slots__ = ("axes", "dims", "open", "reduced", "unreduced")
@@ -255,8 +255,8 @@ NO_MESH = MeshAxes((), ())
 
 
 def explicit(sharding: Sharding) -> Sharding | None:
-    """What types keep of a sharding: the explicit axes of its mesh, the manual ones over which
-    values are sums, and whether they are in the host's memory; None where that is nothing."""
+    """The part of a sharding that types keep: the explicit axes of its mesh, the manual axes over
+    which values are sums, and the host's memory. None if there is none of these."""
     if sharding in _EXPLICIT:
         return _EXPLICIT[sharding]
     mesh, spec = sharding.mesh.abstract, sharding.spec
@@ -274,14 +274,14 @@ def explicit(sharding: Sharding) -> Sharding | None:
 
 
 def in_memory(ndim: int, kind: str | None) -> Sharding:
-    """The sharding of whole values of `ndim` dimensions in one kind of memory, or in the devices'
-    own where that is None."""
+    """The sharding of undivided values of `ndim` dimensions in one kind of memory; None means the
+    devices' own."""
     return Sharding(NO_MESH, replicated(ndim), kind)
 
 
 @lru_cache(maxsize=256)
 def replicated(ndim: int) -> Spec:
-    """The spec of a value that every device holds whole."""
+    """The spec of a value of which every device holds a copy."""
     return Spec(((),) * ndim)
 
 

@@ -35,7 +35,7 @@ def spreads(rule: Rule, *definitions: OpDef) -> None:
 
 
 def refuse(message: str) -> NoReturn:
-    """Raise the ShardingTypeError of a program that does not say where a result lies."""
+    """Raise a ShardingTypeError, for a program that does not say how a result is divided."""
     raise ShardingTypeError(message)
 
 
@@ -80,8 +80,8 @@ def spread_types(definition: OpDef, types: Types, attrs: Mapping[str, Any], *, l
 
 def refuse_other_sums(name: str, what: str, wanted: Sequence[TensorType],
                       got: Sequence[TensorType]) -> None:
-    """Refuse values that devices hold as terms of a sum, or reduced, over other axes than a body
-    takes or another branch gives: XLA ends the process there. Raises: ShardingTypeError."""
+    """Refuse values that are unreduced or reduced over other axes than a body expects or another
+    branch returns, because XLA would end the process. Raises: ShardingTypeError."""
     for w, g in zip(wanted, got, strict=True):
         if w.sharding is not g.sharding and w.sums != g.sums:
             refuse(f"{name}: {what} must be {w}, got {g}: devices hold it as terms of a sum, or "
@@ -119,17 +119,17 @@ def listed(types: Sequence[TensorType]) -> str:
 
 Names = tuple[str, ...]
 PRODUCTS: dict[OpDef, tuple[int, ...]] = {}
-"""Elementwise ops of two operands that are linear in each of those at these places. Where the
-devices hold terms of a sum of it, and the other is whole, each device multiplies its term."""
+"""Elementwise ops of two operands, with the places of the operands in which they are linear. If
+such an operand is unreduced and the other one is not, each device multiplies its own term."""
 SUMS: dict[OpDef, Callable[[Types, Mapping[str, Any]], tuple[tuple[str, ...] | None, Types]]] = {}
-"""Ops that sum over dimensions, with what gives the axes which divide these, and the operands
-without them: over these axes devices may be left with terms of the sum. None for the axes where
-operands do not agree."""
+"""Ops that sum over dimensions. The function of each returns the axes that divide these dimensions,
+or None if operands disagree, and the operands' types without them. The result may be unreduced over
+these axes."""
 
 
 def summed(op: OpDef, types: Types, linear: bool, by_element: bool) -> tuple[Names, Names]:
-    """The `unreduced` and `reduced` axes of results. Raises: ShardingTypeError where an op that is
-    not linear meets terms of a sum, or operands do not agree about what is reduced."""
+    """The `unreduced` and `reduced` axes of results. Raises: ShardingTypeError where an operand of
+    an op that is not linear is unreduced, or operands are reduced over different axes."""
     linear, chooses = linear or TERMWISE in op.traits, CHOOSES in op.traits
     found = {(t.sharding.spec.unreduced, t.sharding.spec.reduced) for t in types
              if t.sharding is not None}
@@ -163,7 +163,7 @@ def _unreduced(t: TensorType, asked: bool) -> bool:
 
 
 def _reduced(op: OpDef, types: Types, found: set[Names], kept: bool) -> Names:
-    """The `reduced` axes of results whose operands are all whole sums."""
+    """The `reduced` axes of results if no operand is unreduced."""
     if found == {()} or not (kept or len(types) == 1):
         if found != {()} and any([t.is_manual for t in types]):
             refuse(f"{op.name} takes no reduced values inside shard_map, got {listed(types)}: cast "
@@ -176,8 +176,9 @@ def _reduced(op: OpDef, types: Types, found: set[Names], kept: bool) -> Names:
 
 
 def settled(op: OpDef, types: Types) -> list[Sharding | None]:
-    """For each operand of an op that was refused, the sharding to which it is brought first: terms
-    of a sum are summed, but for products, whose other operand becomes a whole one."""
+    """For each operand of an op that was refused, the sharding to which it is moved first, or None.
+    An unreduced operand is summed; but of a product it stays, and the other operand becomes
+    reduced over the same axes."""
     held = [t.sharding for t in types]
     terms = [i for i, s in enumerate(held) if s is not None and s.spec.unreduced]
     if len(terms) == 1 and terms[0] in PRODUCTS.get(op, ()):
@@ -195,9 +196,9 @@ def settled(op: OpDef, types: Types) -> list[Sharding | None]:
 # --- rules of families ----------------------------------------------------------------------
 
 def met(name: str, dims: Sequence[Dims], ndim: int) -> Dims:
-    """Axes of a result, each of whose dimensions is divided as in the operands that divide it.
+    """The axes of each dimension of a result: those of the operands that divide this dimension.
 
-    Raises: ShardingTypeError where two say different things.
+    Raises: ShardingTypeError where two operands divide it over different axes.
     """
     found: list[tuple[str, ...]] = []
     for i in range(ndim):
@@ -228,12 +229,12 @@ def each_as_it_is(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Ty
 
 
 def anyhow(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
-    """Operands may be divided in any way; results are whole."""
+    """Operands may be divided in any way; results are not divided."""
     return [((),) * t.ndim for t in results]
 
 
 def whole(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
-    """Operands must be whole."""
+    """Operands must not be divided."""
     for t in types:
         if t.sharding is not None and t.sharding.mesh.names:
             refuse(f"{op.name} has no rule for an operand that is divided over devices, {t}: "
@@ -252,7 +253,7 @@ def _axes(at: Any) -> list[int]:
 
 
 def along(*names: str) -> Rule:
-    """The dimensions that these attributes name must be whole; the others stay divided."""
+    """The dimensions that these attributes name must not be divided; the others stay divided."""
     def rule(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
         for name in names:
             for a in _axes(attrs[name]):
@@ -276,8 +277,8 @@ def gone(*names: str) -> Rule:
 
 
 def leading(own: int) -> Rule:
-    """The last `own` dimensions of operands must be whole, and so are those of results. The ones
-    before them must agree among operands and stay divided."""
+    """The last `own` dimensions of operands must not be divided, and those of results are not. The
+    dimensions before them must be divided alike in all operands, and stay so."""
     def rule(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
         n = max([t.ndim for t in types]) - own
         for t in types:
@@ -298,7 +299,7 @@ def resized(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -
 
 def unchanged(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types
               ) -> Sequence[Dims]:
-    """Dimensions that have another size in the result must be whole; the others stay divided."""
+    """Dimensions that change size must not be divided; the others stay as they are."""
     x, out = types[0], results[0]
     for a, (n, m, d) in enumerate(zip(x.shape, out.shape, x.dims, strict=False)):
         if n != m and d:

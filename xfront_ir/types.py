@@ -59,8 +59,7 @@ class TensorType(Fixed):
 
     @property
     def sums(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The axes over which devices hold terms of a sum, and those over which values are
-        reduced."""
+        """The `unreduced` axes, then the `reduced` ones; see `Spec`."""
         held = self.sharding
         return ((), ()) if held is None else (held.spec.unreduced, held.spec.reduced)
 

@@ -1,4 +1,4 @@
-"""The invariants of the IR, checked: what every pass may rely on and must leave behind."""
+"""Checks the invariants of the IR, on which every pass may rely and which it must preserve."""
 
 from __future__ import annotations
 

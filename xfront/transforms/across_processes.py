@@ -1,5 +1,6 @@
-"""Arguments and results of `pmap` where its devices belong to several processes: each passes the
-elements of its own devices, and gets theirs back."""
+"""Arguments and results of `pmap` where its devices belong to several processes.
+
+Each process passes the elements for its own devices, and gets the results of these back."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from ..values.keys import KeyArray
 
 
 def local_part(mesh: Mesh) -> Mesh | None:
-    """The mesh of this process's devices in a mesh of one axis, in their order; None where it has
-    none of them."""
+    """The mesh of those devices of `mesh`, which has one axis, that belong to this process, in the
+    same order; None if none does."""
     own = [d for d in mesh.devices.flat if d.process_index == d.client.process_index()]
     return Mesh(np.array(own, object), mesh.axis_names) if own else None
 
@@ -30,12 +31,12 @@ def is_of_several(x: Any) -> bool:
 
 
 def joined(x: Any, mesh: Mesh, local: Mesh, spec: PartitionSpec) -> Any:
-    """An argument as an array on the whole mesh.
+    """An argument as one array on the mesh of all processes.
 
     Args:
-      x: an array or number with the elements of this process, or the same in all where `spec`
-        names no axis. An array of several processes has the elements of all.
-      mesh, local: the mesh, and its part of this process.
+      x: an array or number that holds the elements of this process, or the same value in every
+        process if `spec` names no axis. An array of several processes already holds all elements.
+      mesh, local: the mesh, and the mesh of this process's devices in it.
     """
     if type(x) is KeyArray:
         return KeyArray(x._ir, joined(x._base, mesh, local, spec))

@@ -23,8 +23,8 @@ def there(place: Any, topology: str) -> Any:
 
 
 def assigned(place: Any, devices: tuple[Any, ...], topology: str | None, is_abstract: bool) -> Any:
-    """The placement on these devices that corresponds to `place`, whose own devices count unless
-    the program was lowered for an abstract mesh.
+    """The placement on these devices that corresponds to `place`. They must be those of `place`,
+    unless the program was lowered for an abstract mesh.
 
     Raises: ValueError where it has others, or another number, and where a topology is given too.
     """

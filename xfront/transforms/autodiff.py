@@ -376,8 +376,7 @@ def _tangent_tree(flat: Flat, dots: Sequence[Any]) -> Any:
 
 
 def _moving(name: str, args: list[Any]) -> Any:
-    """The arguments by what of them is differentiated, where values of a library's own types are
-    among them; else None."""
+    """A `Moving` for the arguments if values of a library's own types are among them; else None."""
     from .high import Moving, has_high  # loaded already
 
     return Moving(name, args) if has_high(args) else None
@@ -523,8 +522,9 @@ def _apply_linear(name: str, split: Any, tree: Any, flat: Flat, kinds: tuple, ha
 
 
 def zeros_like_type(t: TensorType, near: Iterable[Any]) -> Any:
-    """Zeros in place of an absent tangent of a value of type t, on the devices of the values in
-    `near`, where they lie as t says; float0 where t is not inexact."""
+    """Zeros for the absent tangent of a value of type t: of dtype float0 if t is not inexact. If
+    explicit axes divide t, they are divided alike, on the devices of the first value in `near`
+    that is on a mesh."""
     if not t.is_inexact:
         return np.zeros(t.shape, float0)
     made = binding.put(np.zeros(t.shape, t.dtype.numpy))
@@ -539,7 +539,8 @@ def zeros_like_type(t: TensorType, near: Iterable[Any]) -> Any:
 
 def narrowed(name: str, function: Callable[..., Any], fun: Callable[..., Any],
              primals: Sequence[Any], in_nzs: Any, **options: Any) -> tuple:
-    """What `vjp` or `linearize` returns, by the leaves of the primals where `in_nzs` is True."""
+    """The result of `vjp` or `linearize` (`function`) if only the leaves of the primals at which
+    `in_nzs` is True are differentiated."""
     tree, leaves, marks = moving_leaves(name, in_nzs, tuple(primals))
 
     def whole(some: Iterable[Any]) -> Any:

@@ -115,9 +115,9 @@ def _inner(name: str, mesh: Any, axes: Any, kind: AxisType) -> Any:
 
 
 def _as_asked(made: Any, told: Any, mesh: Any) -> Any:
-    """The tree `made` with its arrays placed as `told` says, a tree prefix of shardings and of
-    specs on a mesh: resharded, or constrained where the axes of the mesh are all auto. Specs say
-    nothing on the empty mesh."""
+    """The tree `made` with its arrays placed by `told`, a tree prefix of shardings and of specs on
+    `mesh`. Arrays are resharded, or only constrained if all axes of the sharding's mesh are auto.
+    Specs have no effect if `mesh` is empty."""
     leaves, tree = tree_flatten(made)
     asked = broadcast_prefix(told, made, is_leaf=lambda s: s is None)
     return tree_unflatten(tree, [

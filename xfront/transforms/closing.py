@@ -26,13 +26,14 @@ from .flat import Flat
 
 
 def closes_over_tracer(fun: Any) -> bool:
-    """Whether a rule's closure cells, partial arguments or bound self hold a live tracer, or the
-    functions that these hold do, however deep."""
+    """Whether a live tracer is in a rule's closure cells, partial arguments or bound self, or in
+    those of functions that these hold, at any depth."""
     return _closes_over(fun, _held, lambda x: type(x) is Tracer, _ALL)
 
 
 def closes_over_value(fun: Any) -> bool:
-    """Whether a rule is, holds, or names as a global a float or complex number or an array.
+    """Whether a rule is a float or complex number or an array, or holds one, or reads a global that
+    is one.
 
     Such values may change from call to call.
     """
@@ -50,7 +51,8 @@ _ALL = 1000
 
 def _closes_over(fun: Any, held: Callable[[Any], list], wanted: Callable[[Any], bool],
                  depth: int) -> bool:
-    """Whether what `fun` holds is wanted, or what the functions hold that it holds, to a depth."""
+    """Whether `wanted` is true of a value that `fun` holds, or of one that a function among these
+    holds, down to `depth` functions."""
     level, seen = [fun], {id(fun)}
     for _ in range(depth):
         below: list[Any] = []
@@ -68,9 +70,10 @@ def _closes_over(fun: Any, held: Callable[[Any], list], wanted: Callable[[Any], 
 
 
 def _inside(x: Any) -> list[Any]:
-    """An object, or what a list, tuple or dict holds, with the nodes of trees in it.
+    """A list of `x` and, if it is a list, tuple or dict, of all nodes and leaves in it.
 
-    What a function closes over is no argument: keys need no order, and a list may hold itself.
+    `tree_flatten` would not do: a function may close over a dict whose keys have no order, or over
+    a list that holds itself.
     """
     if not isinstance(x, (list, tuple, dict)):
         return [x]
@@ -87,7 +90,7 @@ def _inside(x: Any) -> list[Any]:
 
 
 def _parts(x: Any) -> Sequence[Any]:
-    """What one level of a node holds; nothing for a leaf."""
+    """The children of a node; none for a leaf."""
     if isinstance(x, dict):
         return list(x.values())
     if isinstance(x, (list, tuple)):
@@ -107,7 +110,7 @@ def _held(fun: Any) -> list[Any]:
 
 
 def _cells(fun: Any) -> list[Any]:
-    """What the cells of a function's closure hold."""
+    """The values in the cells of a function's closure."""
     found: list[Any] = []
     for cell in getattr(fun, "__closure__", None) or ():
         with contextlib.suppress(ValueError):    # an empty cell: defined later
@@ -116,8 +119,8 @@ def _cells(fun: Any) -> list[Any]:
 
 
 def _held_and_named(fun: Any) -> list[Any]:
-    """What a function holds, and the globals that it names where they are values: all globals
-    would lead to half the library."""
+    """The values that a function holds, and those of its globals that are numbers or arrays. To
+    follow all globals would lead through half the library."""
     code, known = getattr(fun, "__code__", None), getattr(fun, "__globals__", {})
     named = [] if code is None else map(known.get, _names(code))
     return [*_held(fun), *filter(is_value, named)]
@@ -131,8 +134,8 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def told_apart(custom: Any, static: Sequence[Any]) -> str:
-    """A text that differs where the Python of two rules may differ, for rules whose behaviour the
-    Function for one request does not show completely."""
+    """A text that is the same for two rules only if their Python is. It is part of the fingerprint
+    of rules that may behave differently although their Functions for one request are equal."""
     held = [custom, *static, *[x for f in custom.python for x in (f, *_cells(f))]]
     return ";".join(map(_told_apart, held))
 

@@ -33,7 +33,7 @@ class JvpRule(Rule):
     """The Deferred of a custom_jvp."""
 
     def request(self) -> Request:
-        """The tangents of all that has one."""
+        """The jvp role for the tangents of all operands that can have one."""
         return Request("jvp", self.all_types, self.flags)
 
     def ahead(self) -> Function:

@@ -6,9 +6,9 @@ was recorded, and traces under them. A rule that closes over live tracers is tra
 recorded, and its captures join the operands. The rule does not define the derivative with respect
 to its captures: that derivative is the function's own.
 
-Where an argument is being differentiated when the function is called, its rule alone runs, as it
-does where each operation runs at once. It is traced there and then, and what it computes as the
-value is the body of the op.
+If an argument is being differentiated when the function is called, only the rule runs, as it would
+if each operation ran at once. It is traced then, and its computation of the value is the body of
+the op.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ R = TypeVar("R")
 
 
 class _Open(threading.local):
-    """The rules on which this thread is at work.
+    """The rules that this thread is tracing, or whose fingerprints it is computing.
 
     `asked`: owners of the rules whose fingerprint is being computed or whose op is being recorded;
     a call of such a function by its own rule counts by its name.
@@ -123,8 +123,8 @@ class Rule:
 
     @property
     def flags(self) -> tuple[bool, ...]:
-        """Which of its operands and captures a derivative is asked for: those that are known to be
-        differentiated where Python sees which are, and else all that can be."""
+        """For each operand and capture, whether the rule must give a derivative with respect to it.
+        If Python sees which operands are differentiated, it is these; else all that can be."""
         own = self.perturbed if self.symbolic_zeros and any(self.perturbed) else tuple(
             [t.is_inexact for t, _ in self.kinds])
         return (*own, *[False] * (len(self.types) + len(self.captures) - self.n_own))
@@ -135,13 +135,13 @@ class Rule:
         return (*self.types, *[x.value.type for x in self.captures])
 
     def ahead(self) -> Function:
-        """The part of the rule that computes the value, of the operands and captures; the value is
-        its first results. It traces the rule, and so finds what that captures."""
+        """The Function by which the rule computes the value from the operands and captures, among
+        its first results. To trace it finds the captures of the rule."""
         raise NotImplementedError
 
     def widened(self) -> Function:
-        """Remember `parts`, traced before the captures were known, for the requests that have
-        them. Returns: the Function for the one that stands for the rule."""
+        """Store `parts`, which were traced before the captures were known, under the requests that
+        include the captures. Returns: the Function for the request that stands for the rule."""
         raise NotImplementedError
 
     def zero(self, t: TensorType) -> Any:
@@ -182,7 +182,7 @@ class Rule:
     def fingerprint(self) -> bytes:
         """What distinguishes this rule: the Functions that a derivative will ask it for.
 
-        A rule that calls its own function holds itself again; there it counts by its name.
+        A rule that calls its own function refers to itself; that reference counts by its name.
         """
         if self.owner in _OPEN.asked:
             return f"again {self.name} {self.probe}".encode()
@@ -197,8 +197,9 @@ class Rule:
         return self.print
 
     def close(self, python: Sequence[Any], called: tuple, home: Trace | None) -> None:
-        """Trace the rule now if it closes over live tracers, or over values that may change where
-        it will be asked for; its values then have a home, the trace of its op."""
+        """Trace the rule now if it closes over live tracers, or over numbers and arrays that may
+        change before a pass asks for it. These numbers then belong to a trace, the rule's home:
+        that of its op."""
         live = any(map(closes_over_tracer, python))
         around = [r for r in _OPEN.recorded.values() if r.owner == self.owner]
         for other in around:
@@ -237,8 +238,8 @@ class Rule:
                 self.refusal = error             # later its tracers are dead: nothing to try again
 
     def find_captures(self) -> None:
-        """Trace the rule to find its captures, which join its operands. A rule that holds itself is
-        traced once more, so that what it holds has them too."""
+        """Trace the rule to find its captures, which join its operands. A rule that refers to
+        itself is traced once more, so that the inner call has the captures as operands too."""
         self.function(self.probe)
         if not self.captures:
             return
@@ -251,7 +252,8 @@ class Rule:
         self.whole = found if self.probe.role == "jvp" and not self.symbolic_zeros else None
 
     def valued(self) -> Flat:
-        """The function as its rule computes the value, of the operands and captures."""
+        """The Function of the value as the rule computes it, from operands and captures. It is the
+        body of the op."""
         found = self.ahead()
         self.recording = False
         n, n_out = len(self.types) + len(self.captures), self.out_tree.num_leaves
@@ -270,7 +272,7 @@ class Rule:
 
 
 class ResultOf:
-    """Stands for a result of the op of a rule, to be asked over which mesh axes it varies."""
+    """A stand-in for a result of the op of a rule, which knows over which mesh axes it varies."""
 
     __slots__ = ("place", "rule")
 
@@ -462,7 +464,7 @@ def with_params(function: Function, types: Sequence[TensorType]) -> Function:
 
 
 def reached_by(custom: Ruled, leaves: Sequence[Any]) -> list[int]:
-    """By which derivatives each argument is reached, where the op is not staged."""
+    """For each argument, the derivatives that reach it; none do if the op is staged."""
     target = deepest(leaves, state.current)
     if custom.is_for_batches or open_regions.regions or target is None or target.given is None:
         return [0] * len(leaves)
@@ -498,8 +500,8 @@ def joined_captures(captures: Sequence[Any], rule: Rule, label: str) -> dict[Any
 
 
 def with_values(traced: Flat, rule: Rule, label: str) -> tuple[Function, list[Any]]:
-    """The Function of a role and its captures. Where the rule has a home, its arrays and inexact
-    literals are captures too, as tracers of the home, so that a program sees them as its own."""
+    """The Function of a role and its captures. If the rule has a home, its arrays and inexact
+    literals become captures as well, as tracers of the home, and so parameters of the program."""
     function, captures = traced.function, list(traced.captures)
     home, known = rule.home, rule.values
     if home is None:

@@ -177,9 +177,11 @@ class VjpRule(Rule):
 
 
 class _Residuals(NamedTuple):
-    """What a fwd rule leaves for bwd: the tree of its residuals and their weakness, those that are
-    bools and ints of Python, where it is known, their values and the tracers that they were, and by
-    which derivatives further out they are reached."""
+    """Facts about the residuals that a fwd rule leaves for bwd.
+
+    `tree` is their tree, `weaks` their weakness, and `plain` has those that are bools and ints of
+    Python, by number. `known` has their values and `origins` the tracers that they were, if these
+    are known. `reached` has the outer derivatives that reach each of them."""
 
     tree: Any
     weaks: Sequence[bool]

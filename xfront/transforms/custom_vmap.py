@@ -26,7 +26,8 @@ class BatchRule(Rule):
     anything with the size of the batch."""
 
     def request(self) -> Request:
-        """Nothing: its Functions depend on batches, which are not known before."""
+        """A request that is never answered: what the rule does depends on the batch, so that no
+        Function can stand for it."""
         return Request("batch")
 
     def batch(self, types: tuple[TensorType, ...], flags: tuple[bool, ...], size: int) -> Function:

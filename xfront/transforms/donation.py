@@ -51,7 +51,7 @@ def donating(compiled: Any, before: Callable[[tuple, dict], None],
 
 def warn_of_unusable(function: str, donated: Iterable[tuple[TensorType, Any]],
                      results: Iterable[tuple[TensorType, Any]]) -> None:
-    """Warn of donated buffers that no result can be written to: each takes one of as many bytes.
+    """Warn of donated buffers that stay unused. A result is written to one of as many bytes.
 
     Args:
       function: name of the function, for the text.

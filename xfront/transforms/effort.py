@@ -1,5 +1,4 @@
-"""What a jitted function can say of how it is compiled: where its calls are put in place, and the
-effort of XLA."""
+"""Options of `jit` about compilation: when a call is replaced by its ops, and the effort of XLA."""
 
 from __future__ import annotations
 
@@ -8,8 +7,8 @@ from typing import Any
 
 
 class Inline(enum.Enum):
-    """Where calls of a jitted function in the trace of another are put in place: while they are
-    recorded, while they are lowered, early or late in XLA, or where XLA finds it best.
+    """When a call of a jitted function in the trace of another is replaced by its ops: when it is
+    recorded, when it is lowered, early or late in XLA, or when XLA finds it best.
 
     >>> xfront.make_jaxpr(xfront.jit(jnp.sin, inline=xfront.Inline.JAX_EARLY))(1.0)
     { lambda ; a:f32[]. let

@@ -1,9 +1,9 @@
-"""Leaves that a trace takes as nodes: float0 arrays, the gradients of integers, and values of a
-library's own types (`high.py`).
+"""Leaves that are nodes of the tree inside a trace: float0 arrays, the gradients of integers, and
+values of a library's own types (`high.py`).
 
-float0 arrays have a shape and no elements, and the IR has no such dtype. In a trace each is a node
-around bools of its shape, which batch and stack as usual; outside, the node becomes a float0 array
-again.
+float0 arrays have a shape and no elements, and the IR has no such dtype. Inside a trace each is a
+node around bools of its shape, which are batched and stacked as usual. When the trace returns the
+node, it becomes a float0 array again.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def is_hidden(x: Any) -> bool:
 
 
 def hidden(tree: Any, carriers: bool | None = None) -> Any:
-    """The tree with such leaves as nodes; `carriers` says whether those of own types have carriers,
-    None that they have them where their values do."""
+    """The tree with float0 arrays and values of own types as nodes. `carriers` says whether nodes
+    of own types get carriers for tangents; None means that they do if their values have them."""
     def node(x: Any) -> Any:
         if not is_hidden(x):
             return x

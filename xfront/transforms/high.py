@@ -136,9 +136,10 @@ def _retyped(tree: Any, change: Callable[[Any], Any]) -> Any:
 
 
 class Layout(NamedTuple):
-    """How values of a type stand among the operands of an op: the types of the parts and of the
-    carriers. Where the parts have tangents of their own, as those of a type that is its own type of
-    tangents, there are no carriers."""
+    """The operands of an op by which it takes a value of a type: parts, and carriers of tangents.
+
+    `parts` and `carriers` are their types. Tangents of the value are those of its carriers. If the
+    type is its own type of tangents, they are those of its parts, and there are no carriers."""
 
     parts: tuple[Any, ...]
     carriers: tuple[Any, ...]
@@ -198,8 +199,9 @@ def shown_tangents(tree: Any, dots: Sequence[Any]) -> Any:
 
 
 def hidden_tangents(tree: Any, made: Any, zero: Callable[[Any], Any]) -> Any:
-    """What a rule returned as tangents or cotangents of a tree with nodes, with nodes there too.
-    `zero(type)` stands for those of a part. What does not fit is left for others to refuse."""
+    """The tree `made` of tangents or cotangents, which a rule returned for a tree with nodes, with
+    nodes in the same places. `zero(type)` is the one of a part. Trees that do not fit are returned
+    unchanged, for the caller to refuse."""
     def node(x: Any, d: Any) -> Any:
         if type(x) is not Node or d is None:
             return d
@@ -225,8 +227,8 @@ def hidden_tangents(tree: Any, made: Any, zero: Callable[[Any], Any]) -> Any:
 
 
 class Moving:
-    """Arguments with values of own types, by what is differentiated: for such a value its carriers,
-    or its parts where it is its own type of tangents."""
+    """Arguments with values of own types among them, and the arrays of them to differentiate: of
+    such a value its carriers, or its parts if it is its own type of tangents."""
 
     def __init__(self, name: str, args: Any) -> None:
         leaves = tree_leaves(args)
@@ -238,11 +240,11 @@ class Moving:
         self.args = args
 
     def starts(self) -> Any:
-        """The tree of what is differentiated; a value of an own type is a tuple there."""
+        """The tree of the arrays to differentiate, with a tuple for each value of an own type."""
         return tree_map(_start, self.args)
 
     def whole(self, moved: Any) -> Any:
-        """The arguments of the function, from what stands for `starts()` in a trace."""
+        """The complete arguments of the function, from the tracers in place of `starts()`."""
         return tree_map(_whole, self.args, moved)
 
     def lower(self, tangents: Any) -> Any:
@@ -275,11 +277,11 @@ def _whole(x: Any, moved: Any) -> Any:
 
 
 def axes_of(whole: Any, one: Any, spec: Any) -> list[int | None]:
-    """For each part of a batch, which of its axes is mapped: the one without which it has the shape
-    of a part of one example.
+    """The mapped axis of each part of a batch: the axis whose removal leaves the shape that the
+    part has in one example.
 
-    Raises: ValueError where there is no such axis, or where more than one would do and the first is
-      not said to be meant.
+    Raises: ValueError where there is no such axis, or where there are several and `spec` does not
+      say that the first one is meant.
     """
     if spec is None:
         return [None] * len(lo_types(whole))
@@ -371,7 +373,8 @@ def has_high(args: Any) -> bool:
 
 
 class _Direct(threading.local):
-    """Values of which a type reads or sets the parts just now: operations on them are its own."""
+    """The values whose parts a type is reading or setting in this thread. Operations on these come
+    from the type itself."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
@@ -405,8 +408,8 @@ class Held(NamedTuple):
 
 
 class _Member:
-    """What is known of a value that was made in a trace: the trace, and the references to its parts
-    with its state then, where a function further in has used it."""
+    """A value that was made in a trace: that trace, its `home`; and, once an inner function has
+    used the value, the references to its parts and its state at that time."""
 
     __slots__ = ("home", "of", "refs", "state")
 
@@ -476,8 +479,8 @@ def _part(x: Any, place: int, kept: Any) -> Part:
 
 
 def _refs(x: Any, target: Trace | None) -> tuple[Any, tuple[Any, ...]] | None:
-    """The state of a value and the references to its parts, where an operation in `target` reads
-    and writes it through these; None where the value itself is read and written."""
+    """The state of a value and references to its parts, through which an operation in `target`
+    reads and writes it; None if the operation reads and writes the value directly."""
     member = _member(x)
     if member is None:
         if target is None:
@@ -506,7 +509,7 @@ def _new_ref(home: Trace, part: Any) -> Ref:
 
 
 def innermost(values: Sequence[Any]) -> Trace | None:
-    """The trace in which an operation on these operands stands."""
+    """The trace in which an operation on these operands is recorded."""
     found = state.current
     for x in values:
         if type(x) is Tracer and (found is None or x.home.level > found.level):
@@ -515,13 +518,13 @@ def innermost(values: Sequence[Any]) -> Trace | None:
 
 
 def _opened(x: Any) -> list[Trace]:
-    """The traces that have read or written a value of outside, innermost last."""
+    """The open traces that have read or written a value from outside them, innermost last."""
     return [t for t in state.stack
             if any([type(s) is Part and s.of is x for s in t.sources])]
 
 
 def target_of(x: Any, values: Sequence[Any]) -> Trace | None:
-    """The trace in which an operation on a value that changes, and on other operands, stands."""
+    """The trace in which an operation on `x`, a value that changes, and on `values` is recorded."""
     found = innermost(values)
     for trace in _opened(x):
         if found is None or trace.level > found.level:
@@ -530,7 +533,7 @@ def target_of(x: Any, values: Sequence[Any]) -> Trace | None:
 
 
 def read(x: Any, values: Sequence[Any] = ()) -> Held:
-    """State and parts of a value, as an operation with these other operands finds them."""
+    """The current state and parts of a value, for an operation that also reads `values`."""
     refs = _refs(x, target_of(x, values))
     if refs is not None:
         return Held(refs[0], tuple([r[...] for r in refs[1]]))
@@ -599,7 +602,7 @@ def _made(x: Any) -> Any:
 # --- jit ----------------------------------------------------------------------------------------
 
 class Final(NamedTuple):
-    """What an argument that changes holds at the end of a call: its state and parts."""
+    """The state and parts of an argument that changes, at the end of a call."""
 
     state: Any
     parts: tuple[Any, ...]
@@ -637,8 +640,8 @@ def with_finals(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 def call_and_write(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any],
                    given: Any) -> Any:
-    """The result of a jitted `with_finals(fun)`; those of its arguments `given` that change then
-    hold what it says."""
+    """The result of a call of a jitted `with_finals(fun)`. The arguments in `given` that change get
+    the state and parts that the call returned for them."""
     result, finals = call(*args, **kwargs)
     forget_closed()
     for x, final in zip(changing(given), finals, strict=True):

@@ -1,4 +1,4 @@
-"""What a function becomes, without a run of it: its IR, its jaxpr, the shapes of its results."""
+"""Inspection of a function without running it: its IR, its jaxpr, the shapes of its results."""
 
 from __future__ import annotations
 
@@ -152,8 +152,8 @@ def make_ir(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
 def _tracing(fun: Callable[..., Any], kind: str, static_argnums: int | Sequence[int],
              axis_env: tuple[tuple[Any, int], ...], return_shape: bool,
              close: Callable[[Flat, tuple, dict], Any]) -> Callable[..., Any]:
-    """A function that traces `fun` and returns the result of `close` on the trace and the
-    arguments, in which static ones are None."""
+    """A function of the arguments of `fun` that traces it, and returns the result of `close` on the
+    trace and the arguments, with None for static ones."""
     if not callable(fun):
         raise TypeError(f"{kind}: expected a function, got {fun!r}")
     chosen = named_argnums("static", fun, static_argnums, ())

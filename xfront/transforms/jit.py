@@ -207,7 +207,7 @@ def parameters(fun: Any) -> list[inspect.Parameter] | None:
 
 def agree(what: str, fun: Any, params: list[inspect.Parameter] | None, nums: tuple, names: tuple,
           *asked: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Positions and names of arguments, where the user gave only one of both completed from it.
+    """Positions and names of arguments; if the user gave only one of the two, the other follows.
 
     Args:
       what: "static" or "donate", for errors.
@@ -543,7 +543,7 @@ class Jitted:
             self.name, operands, *self.placed(flat, given, by_name), names, read, named)
 
     def placed(self, flat: Flat, given: Sequence[Any], named: dict) -> tuple[tuple, dict, Any]:
-        """The trees that shardings are prefixes of: positional arguments without static ones,
+        """The trees of which shardings may be prefixes: positional arguments without static ones,
         keyword arguments, and the result."""
         return (self.dynamic(given), named,
                 filled(flat.out_tree, flat.function.return_types))

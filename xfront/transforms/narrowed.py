@@ -1,4 +1,4 @@
-"""Which leaves of the primals `vjp` and `linearize` move: `in_nzs`."""
+"""The option `in_nzs` of `vjp` and `linearize`: which leaves of the primals are differentiated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pickling of functions that stand for others: by name, where their module has them by a name."""
+"""Pickling of functions that wrap others, by name if that name in their module is theirs."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class Told:
             (self.in_shardings, self.out_shardings))[0]
 
     def whole(self) -> Placement | None:
-        """The placement that `device` or `backend` names; None where neither is given.
+        """The one device that `device` or `backend` names, as a placement; None without both.
 
         Raises: RuntimeError where the platform cannot be used; ValueError where a mesh in context
           says where programs run.
@@ -178,7 +178,7 @@ class Told:
         return _spread("out_shardings", self.out_shardings, result)
 
     def placed(self, out_tree: Any, structs: list[Any]) -> list[Any]:
-        """The ShapeDtypeStructs of the results, with the shardings told of them."""
+        """The ShapeDtypeStructs of the results, with the shardings that `jit` got for them."""
         if self.out_shardings is None:
             return structs
         told = self.results(tree_unflatten(out_tree, structs))

@@ -313,7 +313,7 @@ class _Parallel:
 
 
 def _float0(shape: tuple[int, ...], axis: int | None, n: int) -> np.ndarray:
-    """What n devices give of a result of dtype float0."""
+    """The result of dtype float0 whose part on each of n devices has `shape`."""
     at = None if axis is None else axis % (len(shape) + 1)
     return np.zeros(shape if at is None else (*shape[:at], n, *shape[at:]), float0)
 

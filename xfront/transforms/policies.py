@@ -35,7 +35,7 @@ Recompute = _Answer("Recompute")
 
 
 class Offloadable(NamedTuple):
-    """The answer of a policy that has a value saved in the host's memory.
+    """The answer of a policy that a value be saved in the host's memory.
 
     Args:
       src, dst: kinds of memory, "device" and "pinned_host"; `checkpoint` refuses others.
@@ -104,7 +104,7 @@ def everything_saveable(*_: Any, **__: Any) -> bool:
 
 
 def nothing_saveable(*_: Any, **__: Any) -> bool:
-    """The policy that has every value computed again, as checkpoint does without a policy."""
+    """The policy that saves nothing: every value is computed again, as without a policy."""
     return False
 
 

@@ -1,10 +1,10 @@
-"""What a function reads that its calls do not hand it, where none of it can change in place.
+"""The objects that a function reads besides its arguments, if none of them can change in place.
 
-A trace may stand for later calls if all that Python read while it was made is still the same. Of
-functions that is decided by what they hold (cells, defaults) and by the globals that their code
-names, followed into the functions among these; in modules of libraries too, where a program may
-put what it likes. Numbers, strings, arrays and what libraries define stay as they are; a list, an
-object or a module of the user may change, and then the answer is None.
+A trace may serve later calls if everything that Python read during tracing is still the same. A
+function reads the values in its closure cells and defaults, the globals that its code names, and
+what the functions among these read. Members of a library's modules count as well, because a program
+may replace them. Numbers, strings, arrays and objects that libraries define cannot change; a list,
+an object or a module of the user may, and then the answer is None.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _ABSENT: Any = object()
 
 @functools.lru_cache(maxsize=4096)
 def _globals_of(code: CodeType) -> frozenset[str] | None:
-    """The globals that code reads, nested functions' too; None where it imports, or draws numbers
-    from NumPy's state."""
+    """The names of the globals that code and its nested functions read; None if it imports, or
+    draws random numbers from NumPy's global state."""
     names: set[str] = set()
     for step in dis.get_instructions(code):
         if step.opname in ("IMPORT_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
@@ -48,8 +48,7 @@ def _globals_of(code: CodeType) -> frozenset[str] | None:
 
 
 def reads(*start: Any) -> list[Any] | None:
-    """These functions and values, with all objects that they read; None where one of these may
-    change."""
+    """The objects in `start` and all objects that they read; None if one of these may change."""
     found: list[Any] = []
     pending, seen = [*start], set()
     while pending:
@@ -80,7 +79,8 @@ def reads(*start: Any) -> list[Any] | None:
 
 
 def _held(fun: FunctionType) -> list[Any] | None:
-    """The code of a function, what it holds, and the globals that it names."""
+    """The code of a function, the values that it holds, and the globals that it names; None if one
+    cannot be known."""
     names = _globals_of(fun.__code__)
     if names is None or not _CHANGING.isdisjoint(names):
         return None
@@ -99,7 +99,7 @@ def _held(fun: FunctionType) -> list[Any] | None:
 
 @functools.lru_cache(maxsize=4096)
 def _names_of(code: CodeType) -> frozenset[str]:
-    """All names in code, of attributes too, nested functions' included."""
+    """All names in code and in its nested functions, those of attributes included."""
     return frozenset(code.co_names).union(
         *[_names_of(inner) for inner in code.co_consts if type(inner) is CodeType])
 
@@ -110,7 +110,7 @@ def _members(held: list[Any], names: frozenset[str]) -> list[Any]:
     a value that a program put in its place, as tests do, is listed."""
     found: list[Any] = []
     modules = [x for x in held if isinstance(x, ModuleType)]
-    for module in modules:                       # which grows meanwhile
+    for module in modules:                       # the list grows during the loop
         around = loaded_names(module)
         for name in names:
             x = around.get(name, _ABSENT)

@@ -135,8 +135,8 @@ class Mapped:
                       if a not in around and (not self.axis_names or a in self.axis_names)])
 
     def check_sums(self, what: str, spec: PartitionSpec, mesh: Any) -> None:
-        """Refuse unreduced and reduced axes in a spec that nothing follows. Raises: ValueError
-        where the mesh has axes that are not explicit; NotImplementedError."""
+        """Refuse a spec with unreduced or reduced axes where nothing keeps track of them. Raises:
+        ValueError where the mesh has axes that are not explicit; else NotImplementedError."""
         if {*mesh.explicit_axes} != {*mesh.axis_names}:
             raise ValueError(f"shard_map: unreduced and reduced axes in {what}, {spec}, need a "
                              f"mesh whose axes are all of type `Explicit`. Got mesh {mesh}")
@@ -302,8 +302,7 @@ class Mapped:
             ops=tuple(b.ops), returns=tuple(returns))
 
     def check_closed(self, axes: tuple[str, ...], t: TensorType) -> None:
-        """Refuse a captured value of which devices hold terms of a sum. Raises:
-        NotImplementedError."""
+        """Refuse a captured value that is unreduced or reduced. Raises: NotImplementedError."""
         spec = None if t.sharding is None else t.sharding.spec
         if spec is not None and {*axes}.intersection((*spec.unreduced, *spec.reduced)):
             raise NotImplementedError(
@@ -311,11 +310,12 @@ class Mapped:
                 "reduced; pass it as an argument")
 
     def brought(self, x: Any, t: TensorType, mesh: Any, axes: tuple[str, ...], spec: Spec) -> Any:
-        """An argument of type t that lies as its spec says along the function's axes.
+        """An argument `x` of type t, divided along the function's axes as its spec says.
 
-        Over a mesh whose axes are all explicit, and all the function's, its type has to say so.
-        Where the compiler or the function around divides by others, it is resharded.
-        Raises: ValueError where the type says otherwise.
+        If all axes of the mesh are explicit and the function's own, t must say the same as the
+        spec. Otherwise x is resharded, because the compiler or an outer function divides it over
+        other axes.
+        Raises: ValueError where t says something else.
         """
         if {*axes} == {*mesh.axis_names} == {*mesh.explicit_axes}:
             held = replicated(t.ndim) if t.sharding is None else t.sharding.spec
@@ -426,7 +426,7 @@ class Mapped:
 
 
 def _as_told(x: Any, mesh: Any, spec: PartitionSpec) -> Any:
-    """An array, with the spec as it was written where the compiler's means the same."""
+    """An array with `spec` as the user wrote it, if its own, from the compiler, means the same."""
     if type(x) is not binding.ArrayImpl or type(x._sharding) is not binding.NamedSharding:
         return x
     wanted = _told_on(x._sharding, mesh, spec, x.ndim)
@@ -447,7 +447,7 @@ def _set(names: Any) -> str:
 
 def mapped_program(name: str, body: Function, mesh: MeshAxes, axes: tuple[str, ...],
                    ins: Sequence[Spec], outs: Sequence[Spec], check_vma: bool) -> Function:
-    """The Function of whole values that holds one `shard_map` op and nothing else."""
+    """The Function of undivided values whose only op is a `shard_map`."""
     b = PlacedBuilder(name)
     weak = body.weak_params or (False,) * len(ins)
     params = [b.param(whole_type(mesh, v.type, s), "", w)

@@ -1,8 +1,8 @@
 """Traces that serve several calls of a function.
 
-A trace of an earlier call stands for a new one where all that Python read then is the same now
-(`reads.py`), and so are the types of the arguments, the options, and where the call stands: the
-axes and scopes around it. A function that captures tracers or is given references is traced anew.
+The trace of an earlier call serves a new one if everything that Python read then is the same now
+(`reads.py`), and if the types of the arguments, the options, and the named axes and scopes around
+the call are the same. A function that captures tracers or gets references is traced for each call.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def shared(what: Hashable, fun: Any, known: Sequence[Any], tree: Any,
     """The trace of an earlier call, or that of `trace()`.
 
     Args:
-      what: what the trace is for; how it calls `fun` depends on that and on the further arguments
-        alone.
-      fun, known: the function, and what else its calls read that is no argument.
+      what: the purpose of the trace. How it calls `fun` may depend on that and on the arguments
+        below, and on nothing else.
+      fun, known: the function, and other objects that the trace reads and that are no arguments.
       tree, kinds: the tree of the arguments, and the type and weakness of each leaf.
       leaves: the arguments, where they are known.
-      at_first: whether to look at what a function reads when it is met for the first time; most
-        bodies of loops are new functions at each call, for which that would be in vain.
+      at_first: whether to keep the trace of a function's first call. Most bodies of loops are new
+        functions in each call, so that to find what they read would be work for nothing.
     """
     try:
         traces = _TRACES.get(fun)

@@ -47,7 +47,7 @@ def _format(place: Any, kind: Any) -> Format:
 
 
 class _Stage:
-    """What every stage of a call knows of its arguments, static ones left out."""
+    """The base of all stages: facts about the arguments of the call, without static ones."""
 
     @functools.cached_property
     def signature(self) -> Signature:
@@ -321,17 +321,17 @@ class Lowered(_Stage):
 
 
 def is_abstract(x: Any) -> bool:
-    """Whether a leaf of the arguments is a struct on a mesh without devices, or lies nowhere where
-    the mesh in context is such a one."""
+    """Whether a leaf of the arguments is a struct on a mesh without devices, or is uncommitted
+    while the mesh in context has no devices."""
     if isinstance(x, ShapeDtypeStruct) and x.sharding is not None:
         return type(getattr(x.sharding, "mesh", 0)) is AbstractMesh
     return abstract_alone() is not None and commitment(x) is None
 
 
 def promised(x: Any, platform: str | None = None) -> Any:
-    """A leaf of the arguments, array or struct, in the form that `placement` takes. Where a program
-    is lowered for a named platform, the devices of this process stand for those of a mesh that has
-    none. Raises: ValueError where there are fewer, or no platform is named."""
+    """A leaf of the arguments, array or struct, in the form that `placement` takes. For a leaf on a
+    mesh without devices, the devices of this process stand in, if a platform or kind of device is
+    named. Raises: ValueError if there are fewer of these, or none is named."""
     sharding: Any = x.sharding if isinstance(x, ShapeDtypeStruct) else None
     if is_abstract(x):
         sharding = sharding or replicated(get_abstract_mesh())

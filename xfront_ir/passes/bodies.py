@@ -1,4 +1,4 @@
-"""The passes that rules of ops with bodies call: the one door from `ops` to `passes`.
+"""The passes that rules of ops with bodies call. No other file of `passes` is imported by `ops`.
 
 Everything here is memoised on (body, request) in the body's `memo`, so that a body is transformed
 once however often it is used.

@@ -1,5 +1,5 @@
-"""Bypass: values that merely pass through an op with bodies go around it, and values that nobody
-reads are no longer carried.
+"""Bypass: values that only pass through an op with bodies no longer enter it, and neither do values
+that nobody reads.
 
     %0, %1 = scan(%w, %c, %d, %xs) {           %0 = scan(%w, %d, %c, %xs) {
         n_consts = 1, n_carry = 2,                 n_consts = 2, n_carry = 1,
@@ -73,8 +73,8 @@ def _forward(fn: Function) -> Function:
 
 
 def _around(op: Op, read: set[Value]) -> Changed | None:
-    """The op without values that only pass through it or that nobody reads, the values in place of
-    results that it lost, and the ops that make these; None where the op stays as it is."""
+    """The op without values that only pass through it or that nobody reads; the values that replace
+    the results it lost; and the ops that compute these. None if the op does not change."""
     regions: Regions = op.definition.regions
     held = regions.held(op)
     if not all([isinstance(one.function, Function) for one in held]):
@@ -107,8 +107,8 @@ def _around(op: Op, read: set[Value]) -> Changed | None:
 
 
 def _twice(groups: ByGroup, params: dict[str, list[Value]]) -> dict[Value, Value]:
-    """For each parameter of a body whose operand occurs earlier in its group, the parameter that
-    stands for it there; carries differ after the first turn."""
+    """For each parameter of a body whose operand occurs earlier in the same group, the parameter of
+    that earlier operand. Carries are left out, because they differ after the first turn."""
     joined: dict[Value, Value] = {}
     for name, values in params.items():
         if groups.op.definition.regions.is_loop and name == "carry":
@@ -121,15 +121,15 @@ def _twice(groups: ByGroup, params: dict[str, list[Value]]) -> dict[Value, Value
 
 
 def _joined(body: Function, names: dict[Value, Value]) -> Function:
-    """The body with other names for values, without what it computes twice then."""
+    """The body with values replaced as `names` says, and without ops that are then duplicates."""
     return common_subexpressions(body.replace(
         ops=[renamed(op, names) for op in body.ops],
         returns=[names.get(v, v) for v in body.returns]))
 
 
 def _of_bodies(groups: ByGroup, read: set[Value]) -> Found:
-    """What passes through bodies that give the op's results: operands that every body returns at
-    the same place, and results that every body returns twice."""
+    """The values that pass through bodies whose returns are the op's results: operands that every
+    body returns at the same place, and results that every body returns twice."""
     op, held = groups.op, groups.held
     stay: list[bool] = []
     moved: dict[Value, Value] = {}
@@ -160,8 +160,8 @@ def _fed(groups: ByGroup, one: Held) -> list[Value]:
 
 
 def _of_turns(groups: ByGroup, read: set[Value]) -> Found:
-    """What passes through the turns of a loop: stacked results that are scanned operands, that have
-    a constant in every row, or that occur twice."""
+    """The values that pass through the turns of a loop: stacked results that are scanned operands,
+    that have the same constant in every row, or that occur twice."""
     moved: dict[Value, Value] = {}
     before: list[Op] = []
     operands, results = groups.operands, groups.results

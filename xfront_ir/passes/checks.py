@@ -65,8 +65,8 @@ def with_checks(fn: Function, checks: Checks) -> Checked:
     """The Function with its checks as results.
 
     Args:
-      checks: of an op, what is checked after it, as values that it emits; an op for which it gives
-        a check and that has no results is one itself, and goes.
+      checks: function that emits, for an op, the values of the checks to make after it. An op
+        without results for which it returns a check is itself a check, and is dropped.
     Raises: NotImplementedError where a function with a custom rule checks something, and has other
       effects that would come twice.
     """
@@ -83,8 +83,8 @@ def with_checks(fn: Function, checks: Checks) -> Checked:
 
 
 class _Walk:
-    """The Functions met so far, with added parameters for references. Reference 0 holds the number.
-    """
+    """The walk through the Functions, which adds parameters for references. Reference 0 holds the
+    number of the first check that failed."""
 
     def __init__(self, checks: Checks) -> None:
         self.checks = checks
@@ -218,7 +218,8 @@ def has_rule(op: Op) -> bool:
 
 
 def silent(op: Op) -> Op:
-    """An op whose bodies are without the ops that have effects and no results, such as checks."""
+    """The op after those ops in its bodies that have effects and no results, such as checks, are
+    dropped."""
     return with_bodies(op, [*map(_silent_body, bodies_of(op))])
 
 

@@ -31,7 +31,7 @@ def unread_code(fn: Function) -> Function:
 
 
 def _without(fn: Function, users: bool) -> Function:
-    """The Function without what is not needed; `users`: ops of users' primitives may go too."""
+    """The Function without ops that nothing needs; `users`: those of users' primitives included."""
     live = set(fn.returns)
     kept: list[Op] = []
     unread = live.isdisjoint

@@ -88,7 +88,8 @@ def _uniform(known: dict[Value, Op], v: Value) -> Any:
 
 
 def _folded(op: Op, known: dict[Value, Op]) -> Op | None:
-    """The literal that an op gives whose operands are literals with all elements equal."""
+    """The literal that equals the result of an op whose operands are literals, each with all its
+    elements equal; None if the op is not folded."""
     elements: list[np.ndarray[Any, Any]] = []
     for v in op.operands:
         found = _uniform(known, v)

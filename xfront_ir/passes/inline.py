@@ -135,7 +135,8 @@ def _body(op: Op) -> Function:
 
 
 def _inline(fn: Function, wanted: Callable[[Op], Function | None]) -> Function:
-    """Inline the ops for which `wanted` gives a Function, those inside that Function too.
+    """Replace each op for which `wanted` returns a Function by the ops of that Function, and so on
+    inside it.
 
     A body's values are kept unless they occur here already, where it, or a Function that shares
     them, was inlined before.

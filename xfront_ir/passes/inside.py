@@ -1,4 +1,4 @@
-"""Applying a pass to the bodies of ops: recursion over bodies, never over ops."""
+"""Applies a pass to a Function and to all bodies of ops in it."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def push_forward(b: Builder, fn: Function, tangents: dict[Value, Value]
 
 
 def _held_as(b: Builder, v: Value, t: Value) -> Value:
-    """The tangent of `v` as terms of a sum, or reduced, over the axes over which `v` is."""
+    """The tangent `t` of `v`, made unreduced and reduced over the same axes as `v`."""
     from ..ops.sharding import summed_as  # ops stand beside passes, not under them
 
     if not (isinstance(b, SplitBuilder) and t in b.tangents):

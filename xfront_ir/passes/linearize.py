@@ -1,4 +1,4 @@
-"""Linearise: divide a Function into what can be computed now and what is linear in the tangents.
+"""Linearise: divide a Function into a part that is computed now and one linear in the tangents.
 
     // linearize(active = [true])
     func @f(%x: f32[3]) -> (f32[3]) {          func @f(%x: f32[3]) -> (f32[3], f32[3]) {
@@ -59,7 +59,7 @@ class Linearized(NamedTuple):
     n_out: int
 
     def pick(self, params: Sequence[T], returned: Sequence[T]) -> tuple[T, ...]:
-        """The residuals for `linear`, from what `forward` was given and what it returned."""
+        """The residuals for `linear`, from the arguments of `forward` and from its returns."""
         shift = {"out": 0, "residual": self.n_out}
         return tuple([params[i] if kind == "param" else returned[i + shift[kind]]
                       for kind, i in self.residuals])

@@ -110,7 +110,8 @@ _either = functools.lru_cache(256)(_Either)      # programs are told apart by th
 
 @functools.lru_cache(256)
 def _also_saving(policy: Any) -> Pass:
-    """The pass by which checkpoints inside others save what the policy of the outer one saves."""
+    """A pass after which checkpoints inside a body also save the values that `policy`, that of the
+    checkpoint around them, saves."""
     def joined(op: Op) -> Op:
         own = op.attrs.get("policy")
         both = policy if own is None else _either(own, policy)
