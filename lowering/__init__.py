@@ -97,7 +97,7 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
       name: of the program, in profiles and in the module's name `jit_<name>`.
       donated: positions of parameters whose buffers the program may overwrite.
       platform: `cpu`, `cuda`, `rocm` or `tpu`.
-      partition: how the program spreads over several devices.
+      partition: how the program is divided between several devices.
       extras: fences and forms that the platform gets beyond plain StableHLO; none if None.
     Raises: MissingRule where an op has no lowering.
     """
@@ -146,7 +146,7 @@ def compile_function(function: Function, *, name: str | None = None,
       callbacks: host functions by slot; a program that calls them is not cached.
       effort: `jit`, `eager` (tiny programs compile faster) or `fast` (all programs compile faster
         and run slower).
-      partition: how it spreads over `devices`.
+      partition: how it is divided between `devices`.
       on_lowered: called with the seconds that it took to lower, where no cache had the program.
     Raises: MissingRule, ValueError, and JaxRuntimeError with XLA's message.
     """

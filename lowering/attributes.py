@@ -1,4 +1,4 @@
-"""MLIR's text of attributes, from Python's values: what a function by name is told."""
+"""The attributes of a call of a function by name: Python values as MLIR's text."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def attribute_text(value: Any, where: str = "the attribute") -> str:
-    """MLIR's text of what a function is told: a bool, number, NumPy scalar or array, string, or a
-    dict of these. Python's ints have 64 bits, as its floats.
+    """MLIR's text of an attribute: a bool, number, NumPy scalar or array, string, or a dict of
+    these. Python's ints and floats become numbers of 64 bits.
 
     Raises: TypeError for other values; OverflowError for an int of more than 64 bits.
     """

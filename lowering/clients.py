@@ -78,7 +78,7 @@ def configure(*, platforms: str | None = None, cpu_devices: int | None = None,
 
 
 def join(processes: Processes | None) -> None:
-    """Have clients know the devices of several processes; None for those of this process alone.
+    """Make clients include the devices of several processes; None: of this process alone.
 
     Raises: RuntimeError where a client exists already.
     """
@@ -198,7 +198,7 @@ def _choose() -> str:
 
 
 def _try(name: str) -> Any:
-    """Make the client of a platform; None where that fails, with the reason in `_FAILURES`."""
+    """Make the client of a platform; if that fails, record why in `_FAILURES` and return None."""
     from . import compat  # jaxlib is imported with the first client
 
     if name in _FAILURES:

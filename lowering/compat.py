@@ -188,8 +188,8 @@ def _is_registered(what: str) -> bool:
 
 def by_transfers(client: Any, function: Callable[..., Any], sends: Sequence[tuple[int, Any]],
                  receives: Sequence[tuple[int, Any]]) -> Any:
-    """What a client takes for a host function whose operands and results go through channels; these
-    are given with the types of what goes through them."""
+    """The object that a client takes for a host function whose operands and results go through
+    channels. `sends` and `receives` have each channel with the type of its values."""
     from jaxlib._hlo import Shape  # programs without such functions do not need it
 
     def shapes(channels: Sequence[tuple[int, Any]]) -> list[Any]:

@@ -446,8 +446,8 @@ class RuleContext:
                 env.update(zip(op.results, returned, strict=True))
 
     def _entered(self, function: Function, operands: Sequence[Any]) -> Sequence[Any]:
-        """The operands as parameters; terms of a sum are said to be such, as Shardy does not bring
-        that into a region."""
+        """The operands as parameters. Those that are unreduced are marked again, because Shardy
+        does not carry that into a region."""
         return [self.as_typed(v, x) if v.type.sharding is not None
                 and v.type.sharding.spec.unreduced else x
                 for v, x in zip(function.params, operands, strict=True)]
@@ -476,8 +476,8 @@ class RuleContext:
         return list(made.results)
 
     def fence(self, value: Any, type_: TensorType) -> Any:
-        """The same value, which XLA's CPU compiler will compute once however many ops read it; a
-        barrier on other platforms and where fences are off."""
+        """The same value, behind a fence: XLA's CPU compiler then computes it once, however many
+        ops read it. On other platforms, and where fences are off, it is a barrier."""
         if self.module is None or not self.module.has_fences:
             return self.create("stablehlo.optimization_barrier", [value], [type_])
         return self.create("func.call", [value], [type_], **{
@@ -502,8 +502,8 @@ class RuleContext:
             Sharding(sharding.mesh, spec), type_))
 
     def whole(self, made: Any, wanted: Sharding | None, type_: TensorType) -> Any:
-        """`made`, summed where it is to become terms of a sum and its type has none. Without,
-        Shardy ends the process, or takes the whole value of each device for its term."""
+        """`made`, summed if `wanted` is unreduced and its own type is not. Without this, Shardy
+        ends the process, or takes the complete value on each device for a term of the sum."""
         held = type_.sharding
         if wanted is None or not wanted.spec.unreduced or (
                 held is not None and held.spec.unreduced == wanted.spec.unreduced):
@@ -512,8 +512,8 @@ class RuleContext:
         return self.constrained(made, Sharding(wanted.mesh, spec), type_)
 
     def undivided(self, made: Any, type_: TensorType, axes: Collection[int]) -> Any:
-        """`made`, whole along these axes on each device; the compiler divides the others as it
-        likes. What XLA's partitioner cannot divide is written with it."""
+        """`made`, not divided along these axes; the compiler may divide the others. Rules use it
+        for operands and results that XLA's partitioner cannot divide."""
         if not axes or not self.is_shared or self.module is None:
             return made
         held, mesh = type_.sharding, self.module.partition.mesh
@@ -528,7 +528,7 @@ class RuleContext:
                            sharding=self.sharding(Sharding(mesh, spec), type_))
 
     def total(self, made: Any, type_: TensorType) -> Any:
-        """`made`, summed where its type says that devices hold terms of it."""
+        """`made`, summed if its type is unreduced."""
         held = type_.sharding
         if held is None or not held.spec.unreduced or self.num_partitions == 1 or type_.is_manual:
             return made
@@ -630,7 +630,7 @@ class RuleContext:
         return made if made.name == "stablehlo.constant" else None
 
     def number(self, value: Any) -> int | None:
-        """The number that `value`, a scalar of integers, is where it is a constant."""
+        """The number of `value`, an integer scalar, if it is a constant; else None."""
         constant = self.constant_of(value)
         if constant is None:
             return None

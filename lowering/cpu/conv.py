@@ -198,8 +198,8 @@ def _weights(b: Builder, k: Value, at: Ints, channel: int, s: Sizes, spec: Ints)
 
 @condition
 def _one_place(op: Op) -> bool:
-    """f32 or f64, 2**12 elements; a window that fits only once, as in gradients of 1x1 filters; the
-    summed axes are next to each other in memory."""
+    """f32 or f64, at least 2**12 elements. The window fits only once, as in gradients of 1x1
+    filters, and the summed axes are next to each other in memory."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     return (_is_plain(op) and lhs.dtype in FLOATS and lhs.size >= 4096
             and a["feature_groups"] == a["batch_groups"] == 1 and not _moves(a)
@@ -238,8 +238,8 @@ def product(b: Builder, op: Op, x: Value, k: Value) -> Value:
 
 @condition
 def _pointwise(op: Op) -> bool:
-    """Filters of one place, f32 or f64, 2**12 elements: channels last or a batch of 1, no strides,
-    32 channels on one side."""
+    """Filters of one place, f32 or f64, at least 2**12 elements. Channels are last or the batch is
+    1, there are no strides, and one side has at least 32 channels."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     if not (_is_plain(op) and _keeps_order(op) and lhs.dtype in FLOATS and lhs.size >= 4096
             and a["feature_groups"] == 1 and not _moves(a) and max(a["strides"]) == 1
@@ -274,7 +274,7 @@ def pointwise(b: Builder, op: Op, x: Value, k: Value) -> Value:
 
 @condition
 def _in_groups(op: Op) -> bool:
-    """2 to 8 groups of 8 channels or more, f32, 2**23 products."""
+    """2 to 8 groups of 8 channels or more, f32, at least 2**23 products."""
     if not (_is_plain(op) and _keeps_order(op) and op.operands[0].type.dtype is dtypes.f32):
         return False
     s = _sizes(op)
@@ -364,7 +364,7 @@ def _is_long(op: Op) -> bool:
 
 @condition
 def _line(op: Op) -> bool:
-    """A filter of one channel and 33 to 256 places along one axis, f32, stride 1, 2**20
+    """A filter of one channel and 33 to 256 places along one axis, f32, stride 1, at least 2**20
     products."""
     n = math.prod(_spatial(op.operands[1].type, op.attrs["rhs_spec"]))
     return op.operands[1].type.ndim == 3 and ROW < n <= ROW * CHUNKS and _is_long(op)
@@ -389,8 +389,9 @@ def in_chunks(b: Builder, op: Op, x: Value, k: Value) -> Value:
 
 @condition
 def _large(op: Op) -> bool:
-    """A filter of one channel, f32, stride 1: of more than 256 places along one axis, on up to
-    2**18 elements with 2**20 products, or of more than 48 along two, with 2**19."""
+    """A filter of one channel, f32, stride 1. It has more than 256 places along one axis, up to
+    2**18 elements and at least 2**20 products; or more than 48 places along two axes, and at least
+    2**19 products."""
     kernel = _spatial(op.operands[1].type, op.attrs["rhs_spec"])
     return (len(kernel) == 1 and kernel[0] > ROW * CHUNKS and op.operands[0].type.size <= 2 ** 18
             or len(kernel) == 2 and min(kernel) > 1 and math.prod(kernel) > 48) and _is_long(op)

@@ -20,7 +20,8 @@ from .pieces import at
 
 @condition
 def _many_rows(op: Op) -> bool:
-    """f32 or f64 times a matrix, 256 or more rows in the result, 2**20 products."""
+    """A product of f32 or f64 with a matrix: 256 or more rows in the result, at least 2**20
+    products."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     left, _ = a["contract"]
     if not (lhs.dtype is rhs.dtype and lhs.dtype in (dtypes.f32, dtypes.f64) and rhs.ndim == 2
@@ -93,8 +94,8 @@ def rows(b: Builder, op: Op, x: Value, y: Value, i: Value) -> Value:
 
 @condition
 def _tiny_in_batch(op: Op) -> bool:
-    """f32 or f64, two matrices a batch, the batch first, with 2 to 4 elements along each axis,
-    2**13 products."""
+    """Batches of two matrices of f32 or f64, the batch axes first, with 2 to 4 elements along each
+    axis of a matrix and at least 2**13 products."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     (left, right), (of_lhs, of_rhs) = a["contract"], a["batch"]
     n = len(of_lhs)
@@ -156,7 +157,7 @@ def _is_small(op: Op, most: int, terms: int) -> bool:
 
 @condition
 def _small(op: Op) -> bool:
-    """f32 or f64, up to 2,048 products, of 2 to 8 in a sum."""
+    """f32 or f64, up to 2,048 products, with 2 to 8 in each sum."""
     return _is_small(op, most=2048, terms=8)
 
 
@@ -187,7 +188,7 @@ def small_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
 
 @condition
 def _tiny_product(op: Op) -> bool:
-    """Two f32 or f64 matrices, up to 64 products, of 2 to 4 in a sum."""
+    """Two f32 or f64 matrices, up to 64 products, with 2 to 4 in each sum."""
     return _is_small(op, most=64, terms=4) and all(v.type.ndim == 2 for v in op.operands)
 
 
@@ -201,7 +202,8 @@ def tiny_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
 
 @condition
 def _complex(op: Op) -> bool:
-    """Complex numbers: 2**23 products, 32 or more rows, columns and terms in a sum, no batch."""
+    """Complex numbers without a batch: at least 2**23 products, and 32 or more rows, columns and
+    terms in a sum."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     if not (lhs.dtype is rhs.dtype and lhs.dtype.is_complex and not a["batch"][0]
             and a.get("preferred") in (None, lhs.dtype) and type(a.get("precision")) is not str):
@@ -214,8 +216,9 @@ def _complex(op: Op) -> bool:
 # Complex matrices: the library for real ones is faster at four times the work.
 @form(ops.dot_general, when=_complex, row="kernels.linear: product, complex64")
 def complex_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """One real product of the real parts next to the imaginary parts has all four products that are
-    needed. An infinite part makes the other NaN, as the plain rule also multiplies by 1 + 0i."""
+    """One real product, of matrices with the real parts next to the imaginary parts, which contains
+    all four products that are needed. An infinite part makes the other NaN, as in the plain rule,
+    which also multiplies by 1 + 0i."""
     rows, columns = ([d for d in range(v.type.ndim) if d not in summed][0]
                      for v, summed in zip((x, y), op.attrs["contract"], strict=True))
     beside = [ops.concatenate(ops.real(v), ops.imag(v), dimension=d)
@@ -237,7 +240,7 @@ def complex_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
 
 @condition
 def _bf16_matrices(op: Op) -> bool:
-    """Matrices of bf16 with 8 rows, 32 terms, 64 columns or more, 2**20 products."""
+    """Matrices of bf16 with at least 8 rows, 32 terms, 64 columns and 2**20 products."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     (left, _), (batch, _) = a["contract"], a["batch"]
     if not (lhs.dtype is rhs.dtype is dtypes.bf16 and len(left) == 1
@@ -274,16 +277,16 @@ def _ordered(b: Builder, x: Value, axes: tuple[int, ...]) -> Value:
 
 @condition
 def _sums_of_bf16(op: Op) -> bool:
-    """Matrices of bf16, products summed and given in f32."""
+    """Matrices of bf16 whose products are summed in f32, which is also the result's dtype."""
     (lhs, rhs), result = (v.type for v in op.operands), op.attrs.get("preferred")
     return lhs.dtype is rhs.dtype is dtypes.bf16 and result is dtypes.f32
 
 
-# XLA has no kernel for these where it wants the result by columns, as behind a transpose. The
-# barrier is there while it chooses.
+# XLA has no kernel for these if it wants the result by columns, as before a transpose. While it
+# chooses the layout, the barrier hides the readers of the result.
 @form(ops.dot_general, when=_sums_of_bf16, needed=True,
       row="kernels.linear: product, bfloat16 in float32")
 def sums_by_rows(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """The result by rows, whoever reads it."""
+    """The result by rows, whichever layout its readers want."""
     made = b.emit(ops.dot_general, x, y, **op.attrs)
     return b.emit(ops.optimization_barrier, made)[0]

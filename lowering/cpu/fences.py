@@ -103,8 +103,8 @@ def fence_pass(fn: Function, facts: Facts = NO_FACTS) -> Function:
 
 
 def _bodies(op: Op) -> list[tuple[Function, int, Handed]]:
-    """The bodies of an op that are computations of their own. With each: how often it is emitted in
-    a row, and which of its returns become which parameters the next time."""
+    """The bodies of an op that are compiled as computations of their own. With each: how many times
+    in succession it is emitted, and which of its returns become which parameters the next time."""
     regions, attrs = op.definition.regions, op.attrs
     if not regions.is_choice and not (regions.is_loop and regions.free):
         return []
@@ -216,7 +216,7 @@ def _cut(region: Region) -> bool:
 
 
 def _cut_kernel(region: Region, rows: list[Row], weights: list[int], is_long: bool) -> bool:
-    """The same for the one kernel of these rows."""
+    """As `_cut`, for one kernel, that of these rows."""
     until = {row[3]: n for n, row in enumerate(rows)}      # the last row that reads a value
     shares = False                                         # whether other kernels compute it too
     for n, (_, _, operands, _, _) in enumerate(rows):
@@ -250,7 +250,7 @@ def _cut_kernel(region: Region, rows: list[Row], weights: list[int], is_long: bo
 
 
 def _read_next(rows: list[Row], at: list[int]) -> set[int]:
-    """The values that are read by the part after their own."""
+    """The values that are computed in one part and read in the next one."""
     part_of: dict[int, int] = {}
     found: set[int] = set()
     c = 0

@@ -12,8 +12,8 @@ from xfront_ir.ops.formulas import Term, where
 
 @condition
 def _stack(op: Op) -> bool:
-    """2 or 3 columns of f32 or i32 on the last axis of arrays with three axes or more, 2**14
-    elements each."""
+    """2 or 3 columns of f32 or i32 on the last axis of arrays with three axes or more, each of at
+    least 2**14 elements."""
     x, last = op.operands[0].type, op.operands[0].type.ndim - 1
     return (2 <= len(op.operands) <= 3 and op.attrs["dimension"] == last >= 3
             and x.dtype in (dtypes.f32, dtypes.i32)

@@ -59,7 +59,8 @@ def options(function: Function, for_speed: bool) -> tuple[tuple[str, str], ...]:
     """XLA's option for a program, bodies included; none where its default is as good.
 
     Args:
-      for_speed: whether to look for the faster library too; which is right is always asked.
+      for_speed: whether to choose the faster library too; the one that computes right is always
+        chosen.
     """
     if not compat.CHOOSES_LIBRARY:
         return ()
@@ -124,8 +125,8 @@ def _are_many_and_small(function: Function) -> bool:
 
 
 def _are_of_slices(function: Function) -> bool:
-    """Whether all long reductions are of what is computed from several slices for them alone, as
-    differences are.
+    """Whether all long reductions have operands that are computed from several slices, as
+    differences are, and that nothing else reads.
 
     YNNPACK reads these from memory, where XLA's own loops compute them in place.
     """
@@ -148,8 +149,8 @@ _MOST_OPS = 32
 
 
 def _slices(made: Mapping[Value, Op], readers: Mapping[Value, int], value: Value) -> int:
-    """How many slices are read to compute a value with operations on elements; none if what these
-    compute is read elsewhere too."""
+    """How many slices elementwise operations read to compute a value; 0 if something else reads
+    their results too."""
     seen, left, count = {value}, [value], 0
     while left and len(seen) < _MOST_OPS:
         value = left.pop()

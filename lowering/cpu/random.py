@@ -1,10 +1,11 @@
 """Threefry that LLVM's vectoriser of jaxlib 0.12 analyses quickly.
 
-Before it vectorises a loop, it asks whether anything but the first lane of the loop's counter is
+Before the vectoriser works on a loop, it asks whether only the first lane of the loop's counter is
 read, and follows sums and bitwise operations along every path (`onlyFirstLaneUsed`). Each of the 20
-rounds doubles the paths, so that this takes 55 ms, more than all else of a small program. It does
-not follow what a function returns, of which an integer maximum is one. So the counters are compared
-with a number that is 0, which the compiler does not know. The bits are the same.
+rounds doubles the paths, so that this takes 55 ms, more than the rest of compiling a small program.
+It does not follow results of function calls, and an integer maximum is one. So the maximum of the
+counters and a number is taken; the number is 0, but the compiler cannot know that. The bits are the
+same.
 """
 
 from __future__ import annotations

@@ -118,7 +118,8 @@ def _neutral(definition: OpDef, element: TensorType) -> float:
 
 @condition
 def _side_by_side(op: Op) -> bool:
-    """Integers of 32 bits or more, over the last axes, 64 of them or more, 2**10 in all."""
+    """Integers of 32 bits or more, reduced over the last axes: 64 or more in each sum, at least
+    2**10 in all."""
     x, axes = op.operands[0].type, op.attrs["axes"]
     return (x.dtype.is_integer and x.dtype.bits >= 32 and x.size >= 2 ** 10 and bool(axes)
             and _are_last(x, axes) and math.prod(x.shape[axes[0]:]) >= 64)
@@ -163,7 +164,7 @@ def reduce_and(b: Builder, op: Op, x: Value) -> Value:
 
 
 def of_many_axes(place: Place, op: Op) -> bool:
-    """Arrays of 7 axes or more among those that are computed in the kernel of the op."""
+    """An array of 7 axes or more is computed in the same kernel as the op."""
     if not any([_has_many_axes(fn) for fn in _in_reach(place)]):
         return False
     seen: set[Value] = set()
@@ -269,7 +270,7 @@ loses NaN with a sign, which is what inf - inf is on x86."""
 
 
 def _work(place: Place, op: Op) -> int:
-    """With how many operations compute the operand, up to 8."""
+    """How many operations compute the operand, up to 8."""
     return place.work(op.operands[0], 8)
 
 
@@ -363,7 +364,7 @@ def extremum_or_flag(b: Builder, op: Op, x: Value) -> Value:
 
 
 def or_nan(b: Builder, op: Op, x: Value, raised: Callable[[Term], Term]) -> Value:
-    """NaN where the flags of NaN that an extremum is taken of say so, else the extremum."""
+    """The extremum; NaN where `raised`, given the mask of elements that are NaN, is true."""
     given = Term(b, x)
     return where(raised(given != given), math.nan,
                  Term(b, b.emit(op.definition, x, **op.attrs))).value

@@ -169,7 +169,7 @@ _RULES: dict[OpDef, Callable[[Op, Repeated], Axes]] = {
 
 
 def _groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
-    """The axes that a reshape makes of which axes, in the smallest groups of the same size."""
+    """The axes before and after a reshape, in the smallest groups that have the same elements."""
     if 0 in old:
         return []
     made: list[tuple[list[int], list[int]]] = []
@@ -228,7 +228,7 @@ def _takes(op: Op, found: Repeated) -> bool:
 
 
 def _is_repeated(found: Repeated, values: Sequence[Value]) -> bool:
-    """Whether some values are no scalar everywhere."""
+    """Whether one of the values is not the same number everywhere."""
     return any([MIXED in found[v] or len(found[v]) < v.type.ndim for v in values])
 
 

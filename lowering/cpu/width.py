@@ -39,5 +39,5 @@ def options(function: Function) -> tuple[tuple[str, int], ...]:
 
 @cache
 def has_wide(cpu: str) -> bool:
-    """Whether a CPU, by the text of `disk_cache.cpu_text`, is as fast with vectors of 512 bits."""
+    """Whether vectors of 512 bits do not slow a CPU down, which `disk_cache.cpu_text` describes."""
     return "AuthenticAMD" in cpu and "avx512vl" in cpu.split()

@@ -25,7 +25,7 @@ FLOATS = (dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64)
 
 @condition
 def _apart(op: Op) -> bool:
-    """Windows that do not overlap, of one element too."""
+    """Windows that do not overlap; they may have one element."""
     a, counts = op.attrs, op.results[0].type.shape
     return all(window in (1, stride) or count == 1
                for window, stride, count in zip(a["window"], a["strides"], counts, strict=True))
@@ -43,7 +43,7 @@ def _dense(op: Op) -> bool:
 @form(ops.reduce_window_max, when=LOSES_GREATEST & _apart & _dense, only=in_programs, needed=True,
       row="kernels.convolution: max-pool 2×2, strides 2")
 def greatest_in_windows(b: Builder, op: Op, x: Value) -> Value:
-    """The greatest along axes that hold a window each."""
+    """A reduction over new axes, along each of which the elements of one window stand."""
     return _along_windows(b, op, x, ops.reduce_max, dtypes.least(x.type.dtype))
 
 

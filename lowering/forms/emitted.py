@@ -89,7 +89,7 @@ def _of_power(op: Op) -> Count:
 
 
 def _of_choice(op: Op) -> Count:
-    """Of keys, the choice for each is spread over their words."""
+    """The count of a choice; one between keys is also broadcast to their words."""
     spread = op.operands[-1].type.dtype.is_key and op.operands[0].type.ndim > 0
     if op.operands[0].type.dtype.kind == "bool":
         return 1 + spread, 1
@@ -102,17 +102,18 @@ def _of_special(op: Op) -> Count:
 
 
 def _of_digamma(op: Op) -> Count:
-    """CHLO's op, and a choice where the operand is 0."""
+    """The count of digamma: CHLO's op, and a choice for 0."""
     return 4 + _of_special(op)[0], 2
 
 
 def _in_doubles(op: Op) -> Count:
-    """XLA's op, but for f64 a formula."""
+    """The count of an op that is XLA's own, except that for f64 it is a formula."""
     return (MANY if op.results[0].type.dtype is dtypes.f64 else 1), 1
 
 
 def _of_cube_root(op: Op) -> Count:
-    """XLA's op; on CPU also the choice of the operand, which is read three times."""
+    """The count of cbrt: XLA's op; on CPU also the choice of the operand, which is read three
+    times."""
     return (1, 1) if op.results[0].type.dtype is dtypes.f16 else (5, 3)
 
 
@@ -129,7 +130,8 @@ def _of_square(op: Op) -> Count:
 
 
 def _of_pad(op: Op) -> tuple[int, tuple[Value, ...]]:
-    """A slice where amounts are negative, and padding with a number where some are not."""
+    """The count of pad: a slice if amounts are negative, and padding with a number if some are not.
+    """
     amounts = (*op.attrs["low"], *op.attrs["high"])
     cuts, pads = min(amounts, default=0) < 0, max((*amounts, *op.attrs["interior"]), default=0) > 0
     return int(cuts) + int(pads), op.operands if pads else op.operands[:1]

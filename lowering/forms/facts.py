@@ -1,4 +1,4 @@
-"""What the pass of a platform must know beyond a program's ops: how its bodies will be written."""
+"""Facts beyond a program's ops that the passes of platforms need: how its bodies are written."""
 
 from __future__ import annotations
 

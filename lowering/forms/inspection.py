@@ -36,7 +36,7 @@ def described(op: Op, form: Form) -> TakenForm:
     """The form in words: its docstring, its condition, and why it exists.
 
     The reason is the comment above the form, or above another form of its file with the same
-    condition; else what the condition says.
+    condition; without one, it is the text of the condition.
     """
     operands, results = (", ".join(str(v.type) for v in values)
                          for values in (op.operands, op.results))

@@ -25,8 +25,8 @@ from .emitted import emitted, renamed
 
 
 class Outside(NamedTuple):
-    """The value outside that a parameter stands for; if `literal_only`, it is known only where it
-    is a literal."""
+    """The outer value for which a parameter stands. With `literal_only`, as in a turn of a loop,
+    nothing is known of it unless it is a literal."""
 
     place: Place
     value: Value

@@ -67,7 +67,7 @@ def _may_need_forms(fn: Function, platform: str) -> bool:
 
 
 def form_of(op: Op) -> Written | None:
-    """What a call stands for; None for other ops."""
+    """The form, op and body for which a call stands; None for other ops."""
     return body_of(op).memo.get(MARK) if op.definition is ops.call else None
 
 
@@ -295,8 +295,8 @@ def _has_regions(definition: OpDef) -> bool:
 
 
 def _row(v: Value, is_loop: bool, reverse: bool) -> int:
-    """The number of operations that take a row of an array; in a loop they compute its place too.
-    """
+    """The number of operations that read a row of an array; in a loop, those that compute its place
+    are counted too."""
     if not is_loop:
         return 2
     return 2 + v.type.ndim + len(v.type.dtype.physical) + 2 * reverse

@@ -1,4 +1,4 @@
-"""Running combinations of a few values, which forms of several platforms write."""
+"""Running combinations of a few values, a building block of forms of several platforms."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ table({
 
 @rule(ops.mulhi)
 def _mulhi(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
-    """XLA's own is refused by its fusions on CPU. Narrower integers are multiplied in a wider type,
-    those of 64 bits by halves."""
+    """The upper half of a product. Integers of up to 32 bits are multiplied in a wider type, those
+    of 64 bits by halves. XLA has an op for it, which its fusions on CPU refuse."""
     type = op.results[0].type
     dtype, writer = type.dtype, Writer(ctx)
     p, q = writer.term(type, x), writer.term(type, y)
@@ -37,9 +37,9 @@ def _mulhi(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
 
 
 def upper_half(p: Term, q: Term, is_signed: bool) -> Term:
-    """Of a product of 64-bit integers, by halves, whose products and carries fit in 64 bits. The
-    bits of a negative number x are those of x + 2^64, so 2^64 times the other factor is
-    subtracted."""
+    """The upper half of a product of 64-bit integers, computed from 32-bit halves, whose products
+    and carries fit in 64 bits. A negative number x has the bits of x + 2^64, so for each one the
+    other factor is subtracted from the upper half."""
     def upper(v: Term) -> Term:
         return ops.shift_right_logical(v, 32)
 

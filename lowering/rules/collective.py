@@ -90,7 +90,8 @@ def _all_reduce(kind: str) -> Any:
 
 def _all_extremum(kind: str) -> Any:
     def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
-        """The devices' CPUs lose NaN, so they also tell each other where they have one."""
+        """The extremum over devices. Where the exchange between devices loses NaN, they also
+        exchange flags that say where there is one."""
         groups, type = _groups(ctx, op), op.operands[0].type
         found = _reduced(ctx, op, x, kind, groups)
         if found is x or not loses_nan_between_devices(ctx, type):
@@ -169,8 +170,8 @@ def _psum_scatter(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @rule(ops.all_to_all)
 def _all_to_all(ctx: RuleContext, op: Op, x: Any) -> Any:
-    """Where it is not tiled, the split axis has one element for each participant, and moves to
-    `concat`."""
+    """The exchange of parts. If the op is not tiled, the split axis has one element for each
+    participant, and moves to position `concat`."""
     split, concat, groups = op.attrs["split"], op.attrs["concat"], _groups(ctx, op)
     n, source, result = groups.shape[1], op.operands[0].type, op.results[0].type
     if not op.attrs["tiled"]:

@@ -180,8 +180,8 @@ def _exp(z: Term, a: Term, b: Term) -> Pair:
 
 
 def _logarithm(name: str, offset: float) -> OfParts:
-    """Of z + offset. For c128, XLA's logarithms lose seven bits where the magnitude is between 0.5
-    and 0.85, as its log1p of f64 does: there log(|z|^2) / 2 is taken."""
+    """The logarithm of z + offset. For c128, XLA's logarithms lose seven bits if the magnitude is
+    between 0.5 and 0.85, because its log1p of f64 does; there the real part is log(|z|^2) / 2."""
     plain = _plain(name)
 
     def parts(z: Term, a: Term, b: Term) -> Pair:

@@ -23,8 +23,8 @@ inlined(ops.call, "body")
 
 
 class Outside:
-    """Values from outside that a region reads. Constants are written again inside; all others are
-    passed in, each once."""
+    """The values from outside that a region reads. Constants are written again inside it; all
+    others are passed in, each once."""
 
     __slots__ = ("constants", "numbers", "passed")
 
@@ -52,8 +52,8 @@ def open_token(ctx: RuleContext) -> Any:
 
 @rule(ops.composite)
 def _composite(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    """A composite whose decomposition is a function of the module; its ops in place where they
-    have an order with others or read axes of the mesh around them."""
+    """A composite whose decomposition is a function of the module. If its ops have ordered effects
+    or read axes of the mesh around them, they are written in place instead."""
     body, a = op.attrs["body"], op.attrs
     if ctx.module is None or ctx.is_ordered(body) or axis_names(body):
         return ctx.inline(body, operands)
@@ -64,7 +64,7 @@ def _composite(ctx: RuleContext, op: Op, *operands: Any) -> Any:
 
 @rule(ops.xla_metadata_call)
 def _xla_metadata_call(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    """A call of a function of the module, with attributes; in place where `composite` is."""
+    """A call of a function of the module, with attributes; or its ops in place, as `composite`."""
     body = op.attrs["body"]
     if ctx.module is None or ctx.is_ordered(body) or axis_names(body):
         return ctx.inline(body, operands)
@@ -181,8 +181,8 @@ def _scan(ctx: RuleContext, op: Op, *operands: Any) -> Any:
 
 
 class _Scan:
-    """The parts of a scan that are the same in every turn. Rows of what devices hold as terms of a
-    sum are read and written as sums: XLA does not take a stack of them for terms."""
+    """The parts of a scan that are the same in every turn. Rows of unreduced values are summed
+    before they are read or written, because XLA does not know that a stack of them is unreduced."""
 
     __slots__ = ("body", "has_terms", "length", "reverse", "split_returns", "x_types", "y_types")
 
@@ -197,14 +197,14 @@ class _Scan:
 
     def totals(self, ctx: RuleContext, stacks: Sequence[Any], types: Sequence[TensorType]
                ) -> Sequence[Any]:
-        """The stacks, summed where devices hold terms of them."""
+        """The stacks, summed if they are unreduced."""
         if not self.has_terms:
             return stacks
         return [ctx.total(stack, t) for stack, t in zip(stacks, types, strict=True)]
 
     def rows(self, ctx: RuleContext, rows: Sequence[Any], types: Sequence[TensorType]
              ) -> Sequence[Any]:
-        """The rows of stacks of these types, summed where devices hold terms of them."""
+        """The rows of stacks of these types, summed if they are unreduced."""
         if not self.has_terms:
             return rows
         return [ctx.total(row, t.without(0)) for row, t in zip(rows, types, strict=True)]

@@ -54,10 +54,10 @@ def _conv(ctx: RuleContext, op: Op, lhs: Any, rhs: Any) -> Any:
 
 
 def _like_batches(op: Op, padding: Sequence[tuple[int, int]]) -> list[int]:
-    """By how much each axis of windows is padded, for one window that is then left out.
+    """The padding to add to each axis of windows, for one more window, which is left out later.
 
-    Axes whose windows and dilations are like those that stand for a batch XLA takes for one when it
-    exchanges the operands, whatever their length, and ends the process."""
+    When XLA exchanges the operands, it takes an axis for a batch if its windows and dilations look
+    like those that stand for a batch, whatever its length, and then ends the process."""
     a = op.attrs
     kernel = [op.operands[1].type.shape[d] for d in a["rhs_spec"][2:]]
     lengths = [op.operands[0].type.shape[d] for d in a["lhs_spec"][2:]]
@@ -81,10 +81,10 @@ def _cropped(ctx: RuleContext, lhs: Any, op: Op) -> tuple[Any, Sequence[tuple[in
 def _whole(ctx: RuleContext, op: Op) -> tuple[Collection[int], Collection[int], Collection[int]]:
     """The axes of array, kernel and result that XLA's partitioner must not divide.
 
-    It ends the process or gives wrong numbers where it divides axes of windows that do not go by
-    single steps, or features or a batch in groups. Where both operands are divided along axes of
-    windows, or along features beside groups of a batch, it adds up products over all devices, also
-    over those that hold the same ones.
+    The partitioner ends the process or gives wrong numbers if it divides axes of windows with
+    strides or dilations, or features or a batch in groups. If both operands are divided along axes
+    of windows, or along features beside groups of a batch, it adds up products over all devices,
+    and counts those several times that several devices hold.
     """
     if not ctx.is_shared:
         return (), (), ()

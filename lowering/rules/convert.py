@@ -30,8 +30,8 @@ def _convert(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 
 def _without_sign(ctx: RuleContext, x: Any, type: TensorType) -> tuple[Any, TensorType]:
-    """The bits of a bf16 but the sign, and their type. As a float it is compared as an f32 on some
-    platforms, where a subnormal number is 0 for one program and none for another."""
+    """The bits of a bf16 without the sign, and their type. They are compared as integers, because
+    some platforms compare a bf16 as an f32, and a subnormal one is then 0 in some programs only."""
     bits = type.with_dtype(dtypes.u16)
     made = ctx.create("stablehlo.bitcast_convert", [x], [bits])
     return ctx.create("stablehlo.and", [made, ctx.constant(0x7FFF, bits)], [bits]), bits

@@ -35,9 +35,9 @@ Channels = tuple[tuple[int, TensorType], ...]
 
 @dataclass(frozen=True)
 class CallbackSpec:
-    """What the runtime must know of one host call: its slot, its types, its ordering; `sends` and
-    `receives` are the channels of a call by transfers, of which there is one each at least. A call
-    that a program's own lowering makes has its `function` here, and no slot."""
+    """The facts about one host call that the runtime needs: its slot, its types, its ordering.
+    `sends` and `receives` are the channels of a call by transfers, at least one each. A call that
+    the lowering of a user's primitive makes has its `function` here, and no slot."""
 
     slot: int
     operand_types: tuple[TensorType, ...]
@@ -139,7 +139,7 @@ def _transfer(ctx: RuleContext, channel: int, kind: int, results: int) -> dict[s
 
 
 def _first_device(ctx: RuleContext, results: int) -> dict[str, Any]:
-    """The attribute that has the first of several devices make a call, with whole values."""
+    """The attribute by which the first of several devices makes a call, with undivided values."""
     first = f"<@{ctx.module.mesh(FIRST_DEVICE)}, []>"
     return {"sdy.sharding": ctx.shardings([first] * max(results, 1))}
 

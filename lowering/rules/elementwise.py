@@ -133,7 +133,8 @@ _hyperbolic(ops.sinh, _sinh)
 
 @rule(ops.atanh)
 def _atanh(ctx: RuleContext, op: Op, x: Any) -> Any:
-    """Of f64 by the log1p above: XLA's own has the errors of XLA's."""
+    """`chlo.atanh`, except that f64 is computed by `_log1p`: XLA's own atanh has the errors of its
+    log1p."""
     type = op.results[0].type
     if type.dtype.is_complex:
         return of_complex(ctx, ops.atanh, x, type)
@@ -170,7 +171,7 @@ def _square(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @rule(ops.one_minus_square)
 def _one_minus_square(ctx: RuleContext, op: Op, x: Any) -> Any:
-    """As a product, whose factors are exact near 1 and -1, where the difference cancels."""
+    """(1 - x) * (1 + x): near 1 and -1 the factors are exact, where 1 - x * x would cancel."""
     type = op.results[0].type
     one = ctx.constant(1, type)
     factors = [ctx.create(name, [one, x], [type])
@@ -198,7 +199,7 @@ def _integer_pow(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @rule(ops.exp2)
 def _exp2(ctx: RuleContext, op: Op, x: Any) -> Any:
-    """A power of 2: e^(x log 2) rounds its argument, and 2^10 is then not 1024."""
+    """`pow(2, x)`. XLA's e^(x log 2) rounds its argument, so that 2^10 would not be 1024."""
     type = op.results[0].type
     if type.dtype.is_complex:
         scaled = ctx.create("stablehlo.multiply", [x, ctx.constant(math.log(2), type)], [type])

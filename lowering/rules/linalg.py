@@ -31,7 +31,7 @@ def lapack(ctx: RuleContext, name: str, operands: Sequence[Any], types: Sequence
       results: types of the results, including `info`.
       lead: number of batch axes; arrays with two more axes are matrices, column by column in
         memory.
-      target: the whole name of the kernel, where it is not made from `name` and the dtype.
+      target: the full name of the kernel, if it does not follow from `name` and the dtype.
       attrs: letters as strings, flags as bools, numbers as ints.
     Raises: MissingRule on other platforms than CPU.
     """

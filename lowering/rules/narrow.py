@@ -1,5 +1,5 @@
-"""Integers of two bits: XLA cannot put them side by side, pair them with positions or sort them
-along with others, so they are bytes there."""
+"""Integers of two bits as bytes, for ops that XLA cannot do with two bits: to concatenate them,
+pair them with positions, or sort them along with others."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Padding as amounts that XLA computes right: negative ones are slices of the operand.
+"""Padding without negative amounts, which become slices of the operand.
 
-XLA adds up padding that stands behind padding, and its CPU compiler gets negative amounts wrong
-there; a window of one element with negative padding ends the process.
+XLA merges padding of padding into one, and its CPU compiler then gets negative amounts wrong; a
+window of one element with negative padding ends the process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def cropped(ctx: RuleContext, x: Any, type: TensorType, padding: Sequence[Sequen
 
 
 def _crop(n: int, low: int, high: int, step: int) -> tuple[int, int, int, int]:
-    """The elements that stay along an axis, from and to, and its padding of no negative amounts."""
+    """The first and the last place of the elements that stay along an axis, and the padding that
+    is then left, without negative amounts."""
     first, last = max(0, -(low // step)), max(0, -(high // step))
     if first + last < n:
         return first, n - last, low + first * step, high + last * step

@@ -172,7 +172,7 @@ def _enciphered(b: Builder, k1: Value, k2: Value, shape: tuple[int, ...]) -> tup
 
 
 def _key_of_bits(b: Builder, operands: list[tuple[Value, ...]], impl: str) -> Value:
-    """The keys whose words are what threefry makes of these operands, two words of each.
+    """The keys whose two words each are the output of threefry for these operands.
 
     Each word is computed in the place where it is written. Two arrays put side by side are as much
     work, but take half as long again to compile.

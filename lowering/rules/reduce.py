@@ -84,7 +84,7 @@ _EXTREMA = (ops.reduce_max, ops.reduce_min)
 
 
 def loses_nan_between_devices(ctx: RuleContext, type: TensorType) -> bool:
-    """Whether devices that tell each other the greatest of their elements may lose NaN."""
+    """Whether a maximum or minimum over devices may lose NaN."""
     parts = ctx.module.partition if ctx.module is not None else Partition()
     several = parts.num_partitions * parts.num_replicas > 1
     return several and ctx.platform == "cpu" and type.dtype.is_float

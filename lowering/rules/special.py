@@ -1,4 +1,4 @@
-"""Lowering of special functions to CHLO's, or where it has none or one that loses digits, to
+"""Lowering of special functions to those of CHLO; where CHLO has none, or one that loses digits, to
 polynomials, series and continued fractions.
 
 Floats narrower than f32 are computed in f32. Sources: Abramowitz and Stegun 6.5.29 (series of the
@@ -97,8 +97,8 @@ _LOG_GAMMA_FAR_F32 = (0.08333333330240182, -0.002777763776328571, 0.000792611279
 
 @_formula(ops.lgamma)
 def _lgamma(x: Term) -> Term:
-    """By a polynomial from 1 to 2 and steps of recurrence from there to -1 and 3, by Stirling's
-    formula above, by reflection below."""
+    """The logarithm of |gamma(x)|: from 1 to 2 a polynomial, from there to -1 and to 3 steps of
+    recurrence, above 3 Stirling's formula, below -1 the reflection formula."""
     wide = x.dtype is dtypes.f64
     below, size = x < 0.0, abs(x)
     first, second, third = size < 1.0, size < 2.0, size < 3.0
@@ -122,7 +122,7 @@ def _lgamma(x: Term) -> Term:
 
 @rule(ops.digamma)
 def _digamma(ctx: RuleContext, op: Op, x: Any) -> Any:
-    """CHLO's, but for 0, where jaxlib 0.10 has NaN."""
+    """`chlo.digamma`, except at 0, where it is NaN on jaxlib 0.10."""
     type, writer = op.results[0].type, Writer(ctx)
     wide = writer.term(type, x).to(dtypes.f32 if type.dtype.bits < 32 else type.dtype)
     made = writer.term(wide.type, ctx.create("chlo.digamma", [writer.mlir(wide)], [wide.type]))
@@ -254,8 +254,8 @@ def _reciprocal(a: Term) -> tuple[Term, Term]:
 
 
 def _both_small(a: Term, x: Term) -> tuple[Term, Term, Term]:
-    """Whether both are small, and then P and Q, each without a difference of almost equal numbers.
-    """
+    """Whether a and x are both small; and P and Q for small ones, by formulas without a difference
+    of almost equal numbers."""
     small = (a > 0.0) & (a <= 1.0) & (x > 0.0) & (x < 1.0)
     a, x = where(small, a, 0.5), where(small, x, 0.5)
     terms = 18 if a.dtype is dtypes.f64 else 11
@@ -284,7 +284,8 @@ def _gamma_parts(a: Term, x: Term, slopes: bool) -> tuple[Term, Term, list[Term]
 
 
 def _front(a: Term, x: Term) -> Term:
-    """Its factors for small a, where their logarithms would lose digits of each other."""
+    """x^a e^-x / gamma(a). For small a its factors are multiplied, because a sum of their
+    logarithms would lose digits."""
     small = where(a > 1.0, 1.0, a)
     product = small * _reciprocal(small)[1] * ops.exp(small * ops.log(x)) * ops.exp(-x)
     return where(a > 1.0, ops.exp(_log_front(a, x)), product)

@@ -1,8 +1,8 @@
-"""Starts and indices as numbers that XLA reads right.
+"""Starts and indices in a form that XLA computes right.
 
-XLA adds up the starts of slices of slices before it clamps either, reads constant unsigned ones as
-signed, and does so in every program that comes to slices of slices by its own passes. So starts of
-slices are clamped where they are written, and indices are signed and of 32 bits or more.
+XLA merges a slice of a slice into one: it adds up the starts before it clamps either, and reads
+constant unsigned starts as signed. Its own passes may make slices of slices in any program. So the
+starts of slices are clamped where they are written, and indices are signed and of 32 bits or more.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _clamped(ctx: RuleContext, start: Any, given: TensorType, wanted: TensorType
 
 def _capped(ctx: RuleContext, values: Any, given: TensorType, wanted: TensorType, limit: int
             ) -> Any:
-    """Unsigned values up to `limit`, greater ones as it, as signed ones."""
+    """The minimum of unsigned values and `limit`, as signed integers of type `wanted`."""
     if limit < _widest(given):
         most = ctx.constant(limit, scalar(given.dtype))
         if given.ndim:

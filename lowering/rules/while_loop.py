@@ -1,10 +1,9 @@
 """Lowering of while, and of while_tangent, the linear map of its derivative, also as a loop.
 
-XLA derives from a test `i < n`, the step of `i` and where it starts how often a loop runs. That is
-wrong where the last step goes beyond n or round the end of the integers, and where the loop does
-not run at all. Tests of counters are therefore written as two comparisons, `i <= n and i != n`,
-which it takes for no counter's, but where the counter goes by one from a known number to a known
-number.
+From a test `i < n`, the step of `i` and its start, XLA derives how often a loop runs. The number is
+wrong if the last step goes beyond n or past the greatest integer, or if the loop does not run at
+all. Tests of counters are therefore written as two comparisons, `i <= n and i != n`, in which XLA
+sees no counter. Only a counter that goes by one between two known numbers keeps its test.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ def _adds(body: Function, op: Op | None, before: Value, step: int) -> bool:
 
 
 def _number(fn: Function, value: Value) -> int | None:
-    """The integer that a value in a Function is, if it is a literal."""
+    """The integer of a value in a Function that is a literal; else None."""
     op = _made_by(fn, value)
     return int(op.attrs["value"].array) if op is not None and op.definition is literal else None
 

@@ -28,9 +28,9 @@ def _undivided(ctx: RuleContext, a: Any, values: Sequence[Any], types: Sequence[
 
 def _reduced(ctx: RuleContext, op: Op, operands: Sequence[Any], inits: Sequence[Any],
              results: Sequence[TensorType], combine: Region) -> list[Any]:
-    """`reduce_window`, whose padding has no negative amounts. Along axes where a window is one
-    element, the results are spread out, padded and taken by steps instead of the operands: XLA's
-    CPU compiler forgets some of it."""
+    """`reduce_window` without negative padding. Along axes where a window has one element, base
+    dilation, padding and strides are applied to the results and not to the operands, because XLA's
+    CPU compiler forgets some of them there."""
     a, n = op.attrs, len(operands)
     base, window, strides = a["base_dilation"], a["window"], a["strides"]
     operands = _undivided(ctx, a, operands, [v.type for v in op.operands[:n]])
@@ -68,7 +68,7 @@ def _reduced(ctx: RuleContext, op: Op, operands: Sequence[Any], inits: Sequence[
 
 
 def _by_steps(ctx: RuleContext, x: Any, type: TensorType, steps: Sequence[int]) -> Any:
-    """Every element of x that so many steps along each axis reach, of `type`."""
+    """Every `steps[d]`-th element of x along each axis d, of `type`."""
     if max(steps) == 1:
         return x
     return ctx.create("stablehlo.slice", [x], [type], start_indices=ctx.int_array((0,) * type.ndim),
