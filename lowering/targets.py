@@ -1,9 +1,9 @@
-"""Functions of compiled code that programs call by name: registered with XLA, and told apart from
-names that are not.
+"""Functions of compiled code that programs call by name: their registration with XLA, and checks
+that a name is registered.
 
-XLA finds a function by its name when a program is compiled, and when one is loaded from disk. So a
-program on disk is that of the name, whoever registered it, and needs in each process that the name
-is registered (`requirement`, `is_met`).
+XLA looks a function up by its name when a program is compiled, and when one is loaded from disk. So
+a program on disk holds the name alone, and works in a process only if the name is registered there
+(`requirement`, `is_met`).
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ from xfront_ir.literal import literal
 from xfront_ir.traits import CHEAP, EXPENSIVE, IN_ORDER, MERGED, MOVES, REDUCES
 
 MANY = 8
-"""The most places of a value that are told apart; more become one, with the sum of their counts."""
+"""The most places of a value that are distinguished; more become one, with the sum of their counts.
+"""
 
 MOST_ROWS = 1_000_000
 """Calls in longer regions are not expanded: their results count as written."""

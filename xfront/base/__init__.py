@@ -1,1 +1,1 @@
-"""What all of xfront is written with: options, dtypes, trees, errors, logs, names on demand."""
+"""The base that all of xfront uses: options, dtypes, trees, errors, logs, names on demand."""

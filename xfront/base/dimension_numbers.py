@@ -54,7 +54,7 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 class GatherScatterMode(enum.Enum):
-    """What happens to a slice that does not lie inside the operand.
+    """The treatment of a slice that does not lie inside the operand.
 
     CLIP moves the slice inside; FILL_OR_DROP fills a gathered slice, or leaves an update out;
     PROMISE_IN_BOUNDS promises that no slice lies outside. ONE_HOT is the same as FILL_OR_DROP.

@@ -48,7 +48,7 @@ class AbstractArray:
     weak_type: bool
     ndim: int
     size: int
-    _mesh: Any      # the mesh of an array that is whole on it, no part of the type; mostly None
+    _mesh: Any      # the mesh of an array replicated on it, no part of the type; mostly None
     _varies: Any    # a ManualAxisType or an object with `varies`; None for most types
 
     def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, *,

@@ -69,7 +69,7 @@ def _with_memory_kind(sharding: SingleDeviceSharding, kind: str) -> SingleDevice
 
 
 def _explicit(sharding: SingleDeviceSharding, ndim: int) -> data.Sharding | None:
-    """What types say of the sharding: that arrays are in the host's memory, or None."""
+    """The part of the sharding that types keep: the host's memory for arrays there, else None."""
     return data.in_memory(ndim, data.HOST) if sharding._memory_kind == data.HOST else None
 
 

@@ -118,7 +118,7 @@ def psend(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) ->
 def precv(token: Token, out_shape: SupportsShape, axis_name: AxisName, perm: Sequence[tuple[int,
           int]]
           ) -> Array:
-    """What other participants have sent; zeros for a participant that is not a destination.
+    """The values that other participants have sent; zeros if this one is no destination.
 
     Args:
       token: the token that `psend` returned.

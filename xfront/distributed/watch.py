@@ -55,7 +55,7 @@ def _keep_alive(s: socket.socket) -> None:
 
 
 def _counts(processes: Processes) -> str:
-    """What this process has begun with each of the others, as text: `1:12,2:12`."""
+    """The number of programs that this process has begun with each other one: `1:12,2:12`."""
     return ",".join([f"{i}:{n}" for i, n in sorted(processes.begun.items())])
 
 
@@ -79,12 +79,12 @@ class _Leaving:
         return waits
 
     def end_alone(self) -> None:
-        """Another process waits for this one, which has left: it is not to wait for the others."""
+        """Let this process end without the others, because one of them waits for it in vain."""
         self.alone = True
         self.settled.set()
 
     def settle(self) -> None:
-        """Note that nobody is to be waited for, where all others have left or are lost."""
+        """If all others have left or are lost, note that there is nobody to wait for."""
         if len({*self.processes.left, *self.processes.lost} - {self.here}) == (
                 self.processes.count - 1):
             self.settled.set()

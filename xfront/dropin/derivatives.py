@@ -2,7 +2,7 @@
 
 
 class CustomVJPException(Exception):
-    """What JAX raises where forward mode meets a `custom_vjp` function.
+    """The error that JAX raises where forward mode meets a `custom_vjp` function.
 
     Nothing raises it here: forward mode differentiates the rule.
     """

@@ -53,7 +53,7 @@ class RooflineShape:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RooflineResult:
-    """What a call costs.
+    """The estimated costs of a call.
 
     Fields: `flops`, scalar operations; `hbm_bytes`, bytes of the arguments and the results, which a
     program that is one fusion reads and writes; `unfused_flops` and `unfused_hbm_bytes`, where each

@@ -168,7 +168,7 @@ def _check_tree(name: str, tree: PyTreeDef, n: int) -> None:
 # --- devices ------------------------------------------------------------------------------
 
 def _host(device: Any) -> str:
-    """What machine code for CPUs depends on beside the kind of device."""
+    """A text of the features of a CPU on which machine code depends besides the kind of device."""
     return disk_cache.cpu_text() if platform_of(device) == "cpu" else ""
 
 

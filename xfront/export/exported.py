@@ -55,9 +55,9 @@ class _Called(custom_vjp):
         self.exported = exported
 
     def deferred(self, name: str, static: list, given: Any, flat: Any, reached: Any) -> Any:
-        """The Deferred of one call. It is told apart by that from which the VJP is made: its own
-        Functions hold the calls of the VJP, whose rules hold those of the VJP's, and so on without
-        end."""
+        """The Deferred of one call. Its fingerprint is that of the data from which the VJP is made.
+        It cannot be that of its Functions: these call the VJP, whose own rule calls the VJP of the
+        VJP, and so on without end."""
         rule = super().deferred(name, static, given, flat, reached)
         rule.print = _rule_print(self.exported)
         return rule

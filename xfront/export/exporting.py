@@ -42,7 +42,7 @@ PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 
 def default_export_platform() -> str:
-    """The platform for which `export` lowers where it is told none: that of the default device.
+    """The platform for which `export` lowers by default: that of the default device.
 
     >>> export.default_export_platform() in ("cpu", "cuda", "rocm", "tpu")
     True

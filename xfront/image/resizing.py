@@ -136,7 +136,7 @@ def _precision(name: str, precision: Any) -> Any:
 @front_door
 def resize(image: ArrayLike, shape: Sequence[int], method: str | ResizeMethod,
            antialias: bool = True, precision: PrecisionLike = Precision.HIGHEST) -> Array:
-    """An image of another size: the pixels, which are squares of size 1, spread over `shape`.
+    """An image scaled to `shape`. Its pixels count as squares of size 1.
 
     Args:
       image: array of any rank; integers and bools become floats, unless the method is "nearest".

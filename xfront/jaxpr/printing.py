@@ -21,7 +21,7 @@ WIDTH = 80
 
 
 class Eqn(Protocol):
-    """What is read of an eqn: see `views.JaxprEqn`."""
+    """The type of an eqn for this file, with the attributes that it reads: see `views.JaxprEqn`."""
 
     @property
     def primitive(self) -> Any: ...
@@ -36,7 +36,7 @@ class Eqn(Protocol):
 
 
 class Program(Protocol):
-    """What is read of a program: see `views.Jaxpr`."""
+    """The type of a program for this file, with the attributes that it reads: see `views.Jaxpr`."""
 
     @property
     def constvars(self) -> Any: ...
@@ -51,8 +51,8 @@ class Program(Protocol):
 
 
 class Shown(NamedTuple):
-    """What is shown of a program beside its operations: the user's line of each, the scopes around
-    it, the types of values, all parameters (also those that say nothing), the effects."""
+    """Options of the text of a program: whether it shows the user's line of each operation, the
+    scopes around it, the types of values, all parameters (even those of no interest), effects."""
 
     lines: bool = False
     scopes: bool = False

@@ -177,7 +177,7 @@ def cast(x: Any, names: Sequence[Any], old: str, new: str) -> Any:
 
 
 def _refuse_sums(name: str, x: Any, names: Sequence[Any]) -> Any:
-    """Refuse an unreduced or reduced value where each device is to give its own. Raises:
+    """Refuse an unreduced or reduced value in a function that takes a value of each device. Raises:
     ValueError."""
     if x.value.type.is_manual and (kind := held_along(name, x, names)) in ("unreduced", "reduced"):
         raise ValueError(f"{name}: a value of type {x.aval} is {kind} along {tuple(names)}; "

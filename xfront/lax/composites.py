@@ -150,8 +150,8 @@ def _platform() -> str:
 
 
 class Token:
-    """A value that stands for an order of effects. It holds no array and changes nothing: a program
-    keeps the order of callbacks with `ordered=True`, and of no others."""
+    """A value that stands for an order of effects. It holds no array and has no effect itself: a
+    program keeps the order of callbacks that have `ordered=True`, and no other order."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Where the values of a program are placed."""
+"""`with_sharding_constraint`: a program says where its values are placed."""
 
 from __future__ import annotations
 

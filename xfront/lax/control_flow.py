@@ -107,8 +107,8 @@ def join_captures(bodies: Sequence[Flat], n_own: Sequence[int]) -> tuple[list[An
 
 
 def _flat(tree: Any) -> tuple[list[Any], Any]:
-    """Leaves and structure of a tree with nodes for values of a library's own types, which have
-    carriers, so that branches and turns of a loop agree."""
+    """Leaves and structure of a tree, with nodes for values of a library's own types. These always
+    have carriers, so that branches, and turns of a loop, have the same structure."""
     return flat_values(tree, carriers=True)
 
 
@@ -341,12 +341,12 @@ def _budget(checkpoints: int | None) -> dict[str, Any]:
 def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
                 carry_of: Callable[[Any], Any], carry_tree: Any, extra: Kinds | None = None,
                 more: Sequence[Any] = ()) -> tuple[list, Kinds, Flat]:
-    """Trace a loop body until its carry keeps its types. Weak leaves whose dtype the body promotes
-    are promoted once; leaves that come to vary over axes of a `shard_map` do so from the start,
-    where the body asks for this.
+    """Trace a loop body, again if needed, until its carry keeps its types. Weak leaves whose dtype
+    the body promotes are promoted once. Leaves that vary over axes of a `shard_map` after a turn
+    vary from the start, if the body asks for the axes of its carry.
 
     Args:
-      extra: kinds of what it takes behind the carry; `more`: where that comes from.
+      extra: types and weakness of the parameters behind the carry; `more`: their outer values.
     Raises: TypeError where the structure or a type changes.
     """
     n = carry_tree.num_leaves
@@ -393,7 +393,7 @@ def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
 def check_varying(what: str, fun: Callable[..., Any], bodies: Sequence[Flat], tree: Any,
                   inits: Sequence[Any], results: Sequence[Any]) -> None:
     """Refuse a carry that varies over axes of a `shard_map` only because the number of turns does,
-    if a body asked for its axes and was told those of its start. Raises: TypeError."""
+    if a body has asked for its axes, and got those of the initial value. Raises: TypeError."""
     if not any([body.trace.following is not None and body.trace.following.asked
                 for body in bodies]):
         return

@@ -506,8 +506,8 @@ def _select_n(which: Any, cases: Any) -> Any:
 
 
 def _mapped_alone(which: Any, cases: Sequence[Any]) -> bool:
-    """Whether vmap maps the chooser and none of the cases. JAX then takes scalar cases beside a
-    chooser of any shape, and programs hand it such."""
+    """Whether vmap maps the chooser and none of the cases. JAX then accepts scalar cases beside a
+    chooser of any shape, and existing programs pass them."""
     return type(which) is Tracer and which.home.axis is not None and not any(
         [type(x) is Tracer and x.home is which.home for x in cases])
 

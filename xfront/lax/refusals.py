@@ -14,7 +14,7 @@ from ..transforms.flat import placed
 
 
 def branch_names(what: str, n: int) -> list[str]:
-    """What users call the branches, in the op's order: a cond's false branch is first."""
+    """The names of the branches for users, in the op's order: a cond's false branch is first."""
     return ["false_fun", "true_fun"] if what == "cond" else [f"branches[{i}]" for i in range(n)]
 
 
@@ -47,7 +47,8 @@ def refuse_branch_types(what: str, funs: Sequence[Callable[..., Any]], tree: Any
 
 
 def _each(found: Sequence[str]) -> str:
-    """The end of a sentence: one fault in it, several on lines of their own."""
+    """The end of an error's sentence: a single fault in the same line, several on lines of their
+    own."""
     if len(found) == 1:
         return f"{found[0]}. "
     return "".join(["these differ:", *[f"\n  {line};" for line in found], "\n"])
@@ -66,8 +67,8 @@ def refuse_carry_structure(what: str, fun: Any, carry: Any, returned: Any) -> No
 
 def refuse_carry_types(what: str, fun: Any, carry: Any, wrong: Sequence[tuple[int, Any, Any]]
                        ) -> NoReturn:
-    """Raise the TypeError of a body that returns leaves of its carry with other types: the number
-    of each of these leaves, the type that it has, and the one that is returned."""
+    """Raise the TypeError of a body that returns leaves of its carry with other types. `wrong` has,
+    for each of these leaves, its number, its type and the type that was returned."""
     what, fun, role, start, skipped = loop_of(what, fun)
     found = [f"they differ in {way(given, returned)}: {start}{path_of(carry, i, skipped)} has type "
              f"{given}, and {role} ({placed(fun)}) returned {returned} for it"

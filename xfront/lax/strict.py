@@ -1,4 +1,4 @@
-"""What the functions of `lax` do first: take operands of the same dtype, and promote nothing.
+"""The first step of the functions of `lax`: check that operands have one dtype, promote nothing.
 
 Python numbers and other weak values count with their own default dtype: `lax.add(x, 1)` for a float
 x is an error, `lax.add(x, 1.0)` is not. A scalar fits any shape, and size 1 any size.

@@ -1,1 +1,1 @@
-"""What is put on jaxlib's array class and on Tracer: methods and operators."""
+"""The methods and operators that are attached to jaxlib's array class and to Tracer."""

@@ -1,4 +1,4 @@
-"""What the array API standard lets a program ask of a namespace: devices, dtypes, capabilities."""
+"""The inspection functions of the array API standard: devices, dtypes, capabilities."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def copy(a: ArrayLike, order: str | None = None) -> Array:
 
 
 def place_of(name: str, device: DeviceLike, out_sharding: ShardingLike, ndim: int) -> Any:
-    """Where a new array of `ndim` axes goes: `device` or `out_sharding`, whichever is given.
+    """The place of a new array of `ndim` axes: `device` or `out_sharding`, whichever is given.
 
     Raises: ValueError for both, and for an `out_sharding` with axes that are not explicit.
     """
@@ -190,8 +190,8 @@ def _host(x: Any, dtype: Any) -> np.ndarray:
 
 
 def on_mesh(ndim: int = 0) -> Any:
-    """Where a new array lies without being told: whole on every device of the mesh in context.
-    None where there is no such mesh."""
+    """The sharding of a new array for which the user names no place: replicated on the mesh in
+    context. None where there is no such mesh."""
     found = binding.mesh_state.value
     if found is None or found[0] is None:
         return None
@@ -483,7 +483,7 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
 
 
 def _is_strong_on(device: DeviceLike) -> bool:
-    """Whether numbers become strong: those that go straight to a device do."""
+    """Whether an array made of a number is strongly typed: one put directly on `device` is."""
     return device is not None and state.current is None
 
 
@@ -493,8 +493,8 @@ def _strong(x: Any) -> Any:
 
 
 def _number(value: Any, dtype: Any) -> Any:
-    """A Python number in a dtype; of keys, as it is. Raises: TypeError for a complex one in a
-    real dtype."""
+    """A Python number in a dtype; unchanged if the dtype is that of keys. Raises: TypeError for a
+    complex number in a real dtype."""
     if isinstance(dtype, KeyDType) or dtype == float0:
         return value
     if type(value) is complex and dtype.kind not in "cb":
@@ -534,7 +534,7 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], A
 
 
 def _lies(made: Any, a: Any, place: Any) -> Any:
-    """What is made like `a`, which lies as `a` does where no place was told."""
+    """`made`, an array like `a`; moved to where `a` lies if the user named no place."""
     return made if place is not None else lying_as(made, a)
 
 

@@ -269,7 +269,7 @@ def _update(how: str, doc: str) -> Callable[..., Any]:
 
 
 def _asked(name: str, out_sharding: ShardingLike) -> Any:
-    """The sharding that is asked for if it is on several devices, else None."""
+    """The sharding of the argument `out_sharding` if it is on several devices, else None."""
     from ..eager.told import asked_for  # late: few calls give it
 
     found = asked_for(name, out_sharding)

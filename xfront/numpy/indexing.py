@@ -1,10 +1,10 @@
 """Indexing: `x[...]` and `x.at[...]`, with NumPy's rules for what the indices mean.
 
-An index is split into a *pattern*, which is static, and *numbers* and arrays, which are operands
-where operations run at once or are recorded in an un-jitted transformation: `x[i]` in a loop
-compiles once. In a staged program known numbers become attributes of `slice`. Reads outside of an
-axis are clamped, writes are dropped; negative indices count from the end. The derivative of a read
-by arrays of indices is a write, so it leaves out what lies outside (mode "clip" does not).
+An index is split into a *pattern*, which is static, and *numbers* and arrays. Where operations run
+at once, or are recorded in an un-jitted transformation, these are operands, so that `x[i]` in a
+loop compiles once; in a staged program, known numbers become attributes of `slice`. Reads outside
+of an axis are clamped, writes are dropped; negative indices count from the end. The derivative of a
+read by arrays of indices is a write, so it drops what lies outside (not in the mode "clip").
 """
 
 # hot: benchmarks/eager.py

@@ -58,7 +58,8 @@ def _is_unknown(part: Any) -> bool:
 
 
 def _instead(how: str, own: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    """What to write instead, where values of shape `own` fit only some masks of `shape`."""
+    """Advice for an error: code to write instead, if values of shape `own` fit only some masks of
+    `shape`."""
     update = f"x.at[...].{how}(values)"
     if own == shape:
         return (f"The values have the array's shape: write jnp.where(mask, {update}, x) to take "

@@ -1,9 +1,9 @@
-"""`einsum` with a product of the caller's own in the place of `lax.dot_general`, as layers give it
-that multiply in eight bits.
+"""`einsum` with a product of the caller's own in place of `lax.dot_general`. Layers that multiply
+in eight bits pass one.
 
-The product is called with whole operands as the caller has them, arrays or tracers, so nothing here
-is compiled around it. What concerns one operand alone, its diagonals, sums and the order of its
-axes, is a call of `one`: einsum of a single array.
+The product is called with the caller's own operands, arrays or tracers, so nothing here is compiled
+around it. Steps on a single operand (its diagonals, sums, the order of its axes) call `one`, which
+is einsum of one array.
 """
 
 from __future__ import annotations

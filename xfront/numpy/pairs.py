@@ -1,4 +1,4 @@
-"""The product of two arrays whose axes have labels: what einsum, matmul and their kin come down to.
+"""The product of two arrays whose axes have labels, by which einsum, matmul and others compute.
 
 A label is any hashable; the same label in both arrays is the same axis. Labels that the result
 does not have are summed over. An axis of size 1 goes with one of any size.
@@ -27,7 +27,7 @@ Labels = tuple[Hashable, ...]
 
 @functools.cache
 def _lax() -> tuple[Callable[..., Any], Callable[..., Tracer]]:
-    """What products use of lax, which is imported with the first product."""
+    """The functions of lax that products use; lax is imported with the first product."""
     from ..lax.contractions import product
     from ..lax.precision import precision_attr
 

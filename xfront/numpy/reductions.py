@@ -48,7 +48,7 @@ def refuse_out(name: str, out: Any) -> None:
 
 
 def axes_of(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
-    """As `normalize_axes`; refuses what is neither an integer nor a sequence of them."""
+    """As `normalize_axes`; raises for an axis that is no integer and no sequence of integers."""
     if type(axis) is int and -ndim <= axis < ndim:
         return (axis % ndim,)
     return normalize_axes(name, axis, ndim)

@@ -106,8 +106,8 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
 
 
 def _check_divided(a: Any, axis: int | None) -> None:
-    """Refuse to guess where the repeated elements of a dimension that is divided lie. Raises:
-    ValueError."""
+    """Refuse to repeat along a divided dimension, because nothing says how to divide the result.
+    Raises: ValueError."""
     kind = a.value.type if type(a) is Tracer else getattr(getattr(a, "aval", None), "ir", None)
     if kind is None or kind.sharding is None or state.told:
         return

@@ -1,4 +1,4 @@
-"""`x[mask]` for traced masks: elements whose number is not known, of which reductions are known.
+"""`x[mask]` for traced masks: the number of elements is unknown, but reductions can be computed.
 
     x[x > 0].sum()             is  x.sum(where=x > 0)
     jnp.mean(x[rows], axis=0)  is  jnp.mean(x, axis=0, where=rows[:, None])

@@ -105,7 +105,7 @@ class _Order(NamedTuple):
 
 
 def _rows(x: Tracer, axis: int | None) -> Tracer:
-    """What `unique` compares, as the rows of a matrix."""
+    """The elements or slices that `unique` compares, as the rows of a matrix."""
     if axis is None:
         return shaped(x, (x.size, 1))
     moved = moveaxis(x, axis, 0)
@@ -212,7 +212,7 @@ def _size(name: str, size: int | None, total: Any, *of: Any) -> int:
 
 
 def _none(ar: Any, shape: tuple[int, ...], axis: int | None, size: int, fill_value: Any) -> tuple:
-    """What `unique` gives for an array without elements."""
+    """The results of `unique` for an array without elements."""
     if size and fill_value is None:
         raise ValueError("unique: for zero-sized input with nonzero size argument, fill_value must "
                          "be specified")
@@ -226,7 +226,7 @@ def _none(ar: Any, shape: tuple[int, ...], axis: int | None, size: int, fill_val
 
 
 class UniqueAll(NamedTuple):
-    """What `unique_all` gives."""
+    """The results of `unique_all`."""
 
     values: Any
     indices: Any
@@ -235,14 +235,14 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What `unique_counts` gives."""
+    """The results of `unique_counts`."""
 
     values: Any
     counts: Any
 
 
 class UniqueInverse(NamedTuple):
-    """What `unique_inverse` gives."""
+    """The results of `unique_inverse`."""
 
     values: Any
     inverse_indices: Any
@@ -362,7 +362,7 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None,
 
 @eager(static=("assume_unique",))
 def _different(ar1: Any, ar2: Any, assume_unique: bool) -> Any:
-    """(elements in order, which stay, how many do)."""
+    """(the elements of ar1 in order, a mask of those that are not in ar2, their number)."""
     x = operand("setdiff1d", ar1)
     if assume_unique:
         marks = x.home.literal(np.True_, x.shape)

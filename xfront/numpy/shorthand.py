@@ -1,6 +1,6 @@
-"""What the functions of `nn` are written in: arithmetic that promotes, choices, masked reductions.
+"""Short functions in which `nn` is written: arithmetic that promotes, choices, masked reductions.
 
-All take and give tracers (or numbers) and work inside the body of a public function.
+All take and return tracers (or numbers) and are called inside the body of a public function.
 """
 
 from __future__ import annotations

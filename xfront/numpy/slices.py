@@ -1,4 +1,4 @@
-"""Slices of known length from a position that may be traced: `x[xfront.ds(start, 3)]`."""
+"""Slices of known length that start at a position which may be traced: `x[xfront.ds(start, 3)]`."""
 
 from __future__ import annotations
 

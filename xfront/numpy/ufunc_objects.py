@@ -27,7 +27,7 @@ from .manipulation import broadcast_to, concatenate, moveaxis
 
 
 def _fixed(name: str) -> property:
-    """What is said of a function when it is made, and cannot be set afterwards."""
+    """A read-only attribute, which is given when the function is made."""
     return property(lambda self: self.__dict__[name])
 
 

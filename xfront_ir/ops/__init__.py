@@ -1,4 +1,4 @@
-"""All ops by name: `ops.sin`. Each family of ops has a module, which defines each of them whole."""
+"""All ops by name: `ops.sin`. A module for each family defines its ops completely."""
 
 from __future__ import annotations
 

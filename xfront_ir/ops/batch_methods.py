@@ -1,6 +1,7 @@
-"""How a batch reaches a function whose inside the IR does not know: `vmap_method`.
+"""`vmap_method`: how a batch is passed to a function that the IR cannot look into.
 
-The host functions of `callback` and the compiled ones of `ffi_call` take a batch as they are told:
+The host functions of `callback` and the compiled ones of `ffi_call` take a batch in one of these
+ways:
 
     sequential            one call per example, in a loop
     sequential_unrolled   the same, written out

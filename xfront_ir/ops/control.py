@@ -148,8 +148,8 @@ def _batch_call(b: Builder, op: Op, operands: Values, positions: Positions, axis
 
 
 def _caller(attrs: Attrs, is_derivative: bool = False) -> tuple[OpDef, dict[str, Any]]:
-    """The op for what passes make of the body of a call, with its attributes but the body: another
-    `xla_metadata_call` for one, and else a `call`."""
+    """The op that calls a transformed body in place of a call, and its attributes without the body:
+    an `xla_metadata_call` for one of these, else a `call`."""
     name, of_derivatives = attrs["name"], attrs.get("of_derivatives", "")
     attributes = of_derivatives if is_derivative else attrs.get("attributes", "")
     if not attributes or "of_derivatives" not in attrs:
@@ -366,7 +366,7 @@ def _batch_cond(b: Builder, op: Op, operands: Values, positions: Positions, axis
 
 def _handed_through(branches: Sequence[Function], k: int, places: Sequence[int | None]
                     ) -> int | None:
-    """The unbatched operand that every branch gives as result k; None where there is none."""
+    """The unbatched operand that every branch returns as result k; None if there is none."""
     found = {next((i for i, p in enumerate(f.params) if p is f.returns[k]), None) for f in branches}
     i = found.pop()
     return i if not found and i is not None and places[i] is None else None
@@ -412,7 +412,7 @@ cond = define("cond", attrs={"branches": FUNCTIONS}, infer=_infer_cond, single=F
 # --- loops: common helpers -----------------------------------------------------------------
 
 def grown_flags(carry: Flags, step: Callable[[Flags], Sequence[bool]]) -> Flags:
-    """The fewest flags of carries that include `carry` and that `step` adds nothing to."""
+    """The smallest set of carries that includes `carry` and that `step` does not enlarge."""
     while True:
         grown = tuple([a or c for a, c in zip(carry, step(carry), strict=True)])
         if grown == carry:
@@ -463,8 +463,9 @@ def _infer_scan(types: Types, attrs: Attrs) -> Types:
 
 def _settled_carry(attrs: Any, active: Sequence[bool], out_of: Callable[[Flags], Flags]
                    ) -> tuple[Flags, Flags]:
-    """Flags of the operands and of the results of a scan, with the fewest carries flagged that a
-    turn adds nothing to. `out_of` maps flags of the body's parameters to flags of its returns."""
+    """Flags of the operands and results of a scan. The flagged carries are the smallest set that
+    includes the active ones and that a turn does not enlarge. `out_of` maps flags of the body's
+    parameters to flags of its returns."""
     of_consts, of_carry, of_xs = SCAN.split(attrs, active)
 
     def step(carry: Flags) -> Sequence[bool]:

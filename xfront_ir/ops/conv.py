@@ -237,9 +237,9 @@ conv_general_dilated = define(
 # --- axes that divide ---------------------------------------------------------------------
 
 def _spread_conv(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
-    """The batch of the input and the output features of the filter stay divided, if each is one
-    group, and so do the input's spatial dimensions: devices exchange their edges. All other axes
-    must be whole."""
+    """The batch of the input and the output features of the filter stay divided if each is one
+    group. So do the input's spatial dimensions, whose edges devices exchange. All other axes must
+    not be divided."""
     (lhs, rhs), out = types, attrs["out_spec"]
     dims: list[tuple[str, ...]] = [()] * results[0].ndim
     groups = attrs["batch_groups"]

@@ -10,10 +10,10 @@
     checkpoint_name(x) {name}: x, with a name that policies see
 
 A `rule` is a Deferred: it gives the Function for a role when a pass asks. If its `symbolic_zeros`
-is set, the rule is told for fwd and bwd which operands are perturbed, and for bwd which cotangents
-are not zero. Only the first `n_own` operands are the rule's own; the others are captured values,
-which have the derivative of the body. The rule's Function is emitted in place of the op, so a later
-derivative sees plain ops, and no two perturbations can be confused.
+is set, requests for fwd and bwd say which operands are perturbed, and requests for bwd also which
+cotangents are not zero. Only the first `n_own` operands are the rule's own; the others are captured
+values, which have the derivative of the body. The rule's Function is emitted in place of the op, so
+a later derivative sees plain ops, and no two perturbations can be confused.
 """
 
 from __future__ import annotations
@@ -152,9 +152,9 @@ def _own_inexact(rule: Any, types: Sequence[TensorType], flags: Flags) -> Flags:
 
 
 class RuleOf:
-    """The base of Deferreds that ask another one, the rule, and change what it gives.
+    """The base of Deferreds that ask another one, the rule, and transform its Functions.
 
-    `settings` are the names of the attributes that say how.
+    `settings` are the names of the attributes on which the transformation depends.
     """
 
     __slots__ = ("memo", "n_own", "name", "rule", "symbolic_zeros")
@@ -173,17 +173,17 @@ class RuleOf:
         return found
 
     def changed(self, request: Request) -> Function:
-        """What `function` remembers."""
+        """The transformed Function for `request`, which `function` keeps."""
         raise NotImplementedError
 
     def fingerprint(self) -> bytes:
-        """What tells the rule apart where programs are told apart."""
+        """The part of this rule in the fingerprints of programs."""
         settings = tuple([getattr(self, key) for key in self.settings])
         return f"{type(self).__name__} {settings}".encode() + rule_fingerprint(self.rule)
 
 
 class BatchedRule(RuleOf):
-    """A Deferred for a batch: asks the rule for one example and vectorises what it gives.
+    """A Deferred for a batch: it asks the rule for one example and vectorises the Function.
 
     `operands` are batch positions of the op's operands, `inputs` those of the operands that get a
     cotangent. Results have their batch axis in front. `residuals` are batch positions of the values
@@ -387,14 +387,14 @@ class VaryingRule(RuleOf):
         return (*self.residuals[self._perturbed(request)], *self.results)
 
     def fingerprint(self) -> bytes:
-        """What tells the rule apart where programs are told apart."""
+        """The part of this rule in the fingerprints of programs."""
         what = (self.axes, sorted(self.operands), [sorted(s) for s in self.results])
         return f"varying {what}".encode() + rule_fingerprint(self.rule)
 
 
 def _varying_custom(v: Varying, op: Op, operands: Values) -> Varied:
-    """All operands are cast to vary alike, so that a cotangent from the rule varies as its operand.
-    """
+    """The op after all operands are cast to vary over the same axes, so that a cotangent from the
+    rule varies as its operand does; and the axes of its results."""
     wanted = v.union(operands)
     operands = [v.cast(x, wanted) for x in operands]
     body, results = v.body(op.attrs["body"], [wanted] * len(operands))

@@ -169,7 +169,7 @@ class Pulled(_Derived):
 
 
 class Strong(_Derived):
-    """The rule with strong zeros."""
+    """The rule of a Function with strong zeros."""
 
     __slots__ = ("linear",)
     settings = ("linear",)

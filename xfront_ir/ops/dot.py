@@ -222,9 +222,9 @@ dot_general = define("dot_general", operands=2, infer=infer_products("dot_genera
 # --- axes that divide ---------------------------------------------------------------------
 
 def spread_products(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
-    """Batch and free axes stay divided. A contracted axis may be divided on one side if it is whole
-    on the other. If both were divided, devices would hold terms of a sum, and the program must say
-    where that goes."""
+    """Batch and free axes stay divided. A contracted axis may be divided in one operand if it is
+    not in the other. If both were divided, each device would hold a term of a sum, and the program
+    must say whether the result is to be summed."""
     lhs, rhs = types
     contract: Pair = attrs["contract"]
     both_batch: Pair = attrs["batch"]

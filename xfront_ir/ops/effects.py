@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class NoBatching(IRValueError, NotImplementedError):
-    """A callback that was not told how to treat a batch."""
+    """The error for a callback without a `vmap_method` that meets a batch."""
 
 
 def _infer_callback(types: Types, attrs: Attrs) -> Types:

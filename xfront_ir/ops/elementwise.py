@@ -315,7 +315,7 @@ complex_ = elementwise("complex", operands=2, jvp=_jvp_complex, transpose=_trans
 # --- choosing -----------------------------------------------------------------------------
 
 def _share(mine: Term, other: Term, result: Term) -> Term:
-    """1 where `mine` is the result alone, 1/2 where both are, else 0."""
+    """1 where only `mine` equals the result, 1/2 where both operands do, else 0."""
     one, half, zero = mine.like(1), mine.like(0.5), mine.like(0)
     tie = where(mine == other, half, one)
     return where(mine == result, tie, zero)

@@ -1,4 +1,4 @@
-"""Rule makers: what the ops of a family have in common.
+"""Rule makers, which hold the common part of the ops of a family.
 
 A rule builds ops through `b` and computes no numbers; the type rule refuses bad operands, and the
 other rules trust it.
@@ -219,7 +219,7 @@ def defining_module(depth: int = 2) -> str:
 
 
 def becomes(name: str) -> Strong:
-    """The `strong` rule of an op of one result: the op `name` is its form with strong zeros."""
+    """The `strong` rule of an op of one result: with strong zeros the op `name` replaces it."""
     def rule(op: Op, linear: Sequence[bool]) -> Any:
         inexact = op.results[0].type.is_inexact
         return lookup(name) if inexact else op.definition, op.attrs, (True,)

@@ -2,10 +2,10 @@
 
     ffi_call(*operands) {target_name, result_types, config, ...} -> results
 
-What it computes is known to nobody but the function, so it has no derivative, and a batch reaches
-it as `vmap_method` says (`batch_methods.py`).
+The IR does not know what the function computes, so the op has no derivative, and a batch is passed
+to it as `vmap_method` says (`batch_methods.py`).
 
-`config` is what the function is told beside its operands: MLIR's text of a dictionary for
+`config` holds the attributes of the call besides its operands: MLIR's text of a dictionary for
 `custom_call_api_version` 4, any text for earlier versions. `input_layouts` and `output_layouts`
 list the axes of each operand and result from the slowest to the fastest in memory.
 `input_output_aliases` has pairs (operand, result) that share their memory. A call without

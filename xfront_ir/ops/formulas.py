@@ -69,8 +69,8 @@ class Term:
         return Term(self.b, self.b.full(type or self.value.type, number))
 
     def apply(self, definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) -> Any:
-        """What `definition(*operands, **attrs)` gives: a term, or a tuple of them. Numbers among
-        the operands take this term's type."""
+        """The result of `definition(*operands, **attrs)`: a term, or a tuple of terms. Numbers
+        among the operands take this term's type."""
         b, own = self.b, self.value.type
         made = b.emit(definition, *[v.value if type(v) is Term else b.full(own, v)
                                     for v in operands], **attrs)
@@ -166,7 +166,8 @@ def of_values(fn: Callable[..., Term]) -> Callable[..., Value]:
 
 def _write(fn: Callable[..., Any], like: Sequence[Value], known: dict[str, Any]
            ) -> tuple[Function, bool]:
-    """What `fn` writes for values of these types, and whether it gives a single term."""
+    """The Function of the ops that `fn` writes for values of these types, and whether it returns a
+    single term."""
     b = PlacedBuilder("formula")
     made = fn(*[Term(b, b.param(v.type)) for v in like], **known)
     single = isinstance(made, Term)

@@ -361,7 +361,7 @@ def _spread_concatenate(op: OpDef, types: Types, attrs: Attrs, results: Types
 
 
 def _spread_update(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
-    """A dimension of which only a part is written must be whole."""
+    """A dimension of which only a part is written must not be divided."""
     x, update = types[:2]
     for a, (n, m) in enumerate(zip(x.shape, update.shape, strict=True)):
         if n != m and (x.dims[a] or update.dims[a]):

@@ -1,4 +1,5 @@
-"""Lanes that part ways: a cond whose predicate differs by lane, and helpers for such a while.
+"""Lanes that take different branches: a cond whose predicate differs between the examples of a
+batch, and helpers for such a while.
 
 Where the branches are a few light ops, all are computed and each lane chooses among the results.
 Otherwise each branch becomes a cond of its own, which runs if some lane takes the branch:
@@ -151,8 +152,8 @@ def _short(branch: Function) -> Function:
 
 
 def _parts(branch: Function) -> tuple[list[int | None], Function]:
-    """For each result the parameter that it is, None for one that is computed; and the branch with
-    the computed results alone."""
+    """For each result, the parameter that is returned as it is, or None if the result is computed;
+    and the branch with only the computed results."""
     params = {v: i for i, v in enumerate(branch.params)}
     around = [params.get(v) for v in branch.returns]
     if not any([i is not None for i in around]):

@@ -91,8 +91,8 @@ def _jvp_extremum(greatest: bool) -> Any:
 
 @formula
 def _tangent_extremum(t: Term, x: Term, y: Term, axes: tuple[int, ...], greatest: bool) -> Term:
-    """Where the extremum is NaN so are the derivatives: with ties alone, of which there are none,
-    compilers make either NaN or 0 of 0 / 0."""
+    """The tangent of an extremum, which tied elements share. Where the extremum is NaN, so is the
+    tangent: no element is tied there, and of 0 / 0 compilers make either NaN or 0."""
     kept = _without(range(x.type.ndim), axes)
     whole = broadcast_in_dim(y, shape=x.type.shape, dims=kept)
     if x.dtype.is_complex:

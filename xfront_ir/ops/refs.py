@@ -182,8 +182,8 @@ def _discharge_while(b: Builder, op: Op, operands: Values) -> Discharged:
 
 
 def _asked_by_the_body(b: Builder, op: Op, operands: Values) -> tuple[Op, list[Value]]:
-    """For a `while` whose condition writes: a `while` whose body evaluates the condition for the
-    next turn and carries the answer, and the operands of that `while`."""
+    """For a `while` whose condition writes to references: a `while` whose body evaluates the
+    condition of the next turn and carries the answer; and the operands of that `while`."""
     regions: Regions = op.definition.regions
     body, test = op.attrs["body"], op.attrs["cond"]
     of_cond, of_body, carry = regions.split(op.attrs, range(len(operands)))

@@ -242,8 +242,8 @@ def _same_sizes(old: Shape, new: Shape) -> Iterator[tuple[list[int], list[int]]]
 
 
 def _joined(dims: Dims) -> tuple[str, ...] | None:
-    """The axes that divide a dimension made of these; None where an inner one is divided and one
-    before it is not."""
+    """The axes that divide a dimension into which these are merged; None if an inner one is divided
+    and one before it is not."""
     axes: tuple[str, ...] = ()
     for k, d in enumerate(dims):
         if d and len(axes) < k and not all(dims[:k]):

@@ -346,7 +346,7 @@ def _part_of_batch(attrs: Attrs, body: Function, axis: Axis, own: tuple[str, ...
 
 
 def _widened(op: Op, attrs: Any, extra: Types) -> dict[str, Any]:
-    """The attributes of an op that has gained operands, which are whole on every device."""
+    """The attributes of an op that has gained operands, of which every device has a copy."""
     more = [replicated(t.ndim) for t in extra]
     return {**attrs, "in_specs": (*attrs["in_specs"], *more)}
 

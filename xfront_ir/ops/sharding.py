@@ -123,8 +123,8 @@ def summed_as(b: Builder, x: Value, type: TensorType) -> Value:
 
 
 def lying(type: TensorType, other: TensorType) -> Sharding:
-    """The sharding of a type. A type without one is whole over the mesh of `other`, which has one.
-    """
+    """The sharding of a type. A type without one is replicated over the mesh of `other`, which has
+    one."""
     if type.sharding is not None:
         return type.sharding
     assert other.sharding is not None

@@ -30,7 +30,7 @@ from .rows import BCSR
 
 
 class _Matrix(JAXSparse):
-    """What the forms share: `_parts` names their arrays, of which the first is `data`."""
+    """The base of all forms of matrices. `_parts` names their arrays; the first one is `data`."""
 
     _parts: tuple[str, str, str]
     _promises: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Linear systems solved by nothing but products with their matrix.
+"""Solvers of linear systems that use only products with the matrix.
 
 Vectors are trees of arrays. Solutions are differentiated through the system
 (`custom_linear_solve`), not the iterations, so each derivative is one more solution. There is no

@@ -36,7 +36,8 @@ def xlogy_of(x: Any, y: Any) -> Any:
 
 
 def _finite_log(y: Any) -> Any:
-    """Where 0 log(y) needs no special case, so that the derivative in the factor is log(y)."""
+    """A mask of where 0 log(y) needs no special case, so that the derivative in the factor is
+    log(y)."""
     if y.value.type.dtype.is_complex:
         return compare(ops.ne, y, 0)
     return emit(ops.not_, emit(ops.or_, compare(ops.le, y, 0), compare(ops.ge, y, np.inf)))
@@ -101,7 +102,7 @@ def _rel_entr_body(p: Any, q: Any) -> Any:
 
 
 def _inside(p: Any, q: Any) -> tuple[Any, Any, Any]:
-    """Whether both are positive, and both, 1 where they are not."""
+    """Whether p and q are both positive; then p and q, replaced by 1 where they are not."""
     both = (p > 0) & (q > 0)
     return both, where(both, p, 1.0), where(both, q, 1.0)
 

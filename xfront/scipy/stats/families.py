@@ -1,4 +1,4 @@
-"""What the functions of one distribution share: their arguments, the support, what lies outside.
+"""The common part of the functions of one distribution: arguments, support, values outside of it.
 
     _gamma = Family("gamma", "a", low=0.0, inside=1.0, valid=positive, examples=_EXAMPLES)
     logpdf, pdf = _gamma.densities(_log_density)

@@ -16,7 +16,7 @@ from ...lax.reductions import cummax, cummin
 
 
 class ModeResult(NamedTuple):
-    """What `mode` gives: the values, and how often they occur."""
+    """The result of `mode`: the values, and how often they occur."""
 
     mode: Any
     count: Any
