@@ -54,8 +54,8 @@ _absolute: dict[str, str] = {}
 
 
 def directory() -> str:
-    """The folder of the entries. One that was named relative to the working directory is the one of
-    its first use, also after the working directory has changed."""
+    """The folder of the entries. A relative name is resolved at its first use, so that a change of
+    the working directory does not change the folder."""
     found = _settings.get("directory") or os.environ.get("XFRONT_CACHE_DIR")
     if found:
         path = _absolute.get(found)
@@ -92,8 +92,8 @@ _flags: list[str] = []
 
 
 def flags_were_read() -> None:
-    """Keep the flags that `XLA_FLAGS` gives now: XLA reads it once, with its first client, and what
-    the variable is set to later changes no program."""
+    """Keep the present flags in `XLA_FLAGS`. XLA reads the variable once, with its first client, so
+    that a later change of it changes no program."""
     if not _flags:
         _flags.append(_flags_now())
 
@@ -104,7 +104,7 @@ def xla_flags() -> str:
 
 
 def _flags_now() -> str:
-    """What `XLA_FLAGS` holds; where that is no flag but the name of a file, the file's text too."""
+    """The text of `XLA_FLAGS`; if that is the name of a file and no flag, the file's text too."""
     text = os.environ.get("XLA_FLAGS", "")
     if not text or text.lstrip().startswith("-"):
         return text
@@ -116,7 +116,8 @@ def _flags_now() -> str:
 
 
 def environment_digest() -> bytes:
-    """Digest of what all programs depend on: sources, jaxlib, CPU and its features, XLA's flags."""
+    """The digest of all on which every program depends: sources, jaxlib, the CPU and its features,
+    XLA's flags."""
     from . import compat  # imports jaxlib, which reading the settings does not need
 
     flags = xla_flags()

@@ -1,4 +1,4 @@
-"""A program that can run: jaxlib's executable, with what callers must know about it.
+"""Programs that can run: jaxlib's executables, with the facts that callers need.
 
 Results are wrapped by C++ handlers that the caller makes, so nothing here knows the array class
 that users see.
@@ -150,9 +150,10 @@ class HostCallExecutable(Executable):
 class SpreadHostCallExecutable(HostCallExecutable):
     """A program on several devices of this process that calls the host.
 
-    A device whose host call failed would not come where the others wait for it, and after a while
-    the runtime would end the process. So the runtime gets values in place of the results, and the
-    exception is raised when the program is done; each run waits for that.
+    If a host call of one device failed, that device would never reach the point where the others
+    wait for it, and after a while the runtime would end the process. So the runtime gets other
+    values in place of the results, and the exception is raised when the program has ended; each run
+    waits for its end.
     """
 
     __slots__ = ("_alone",)
@@ -229,7 +230,8 @@ _error_count = 0
 
 
 class HostFunctionFailed(Exception):
-    """Crosses the runtime in place of a host function's exception, which its number identifies."""
+    """An error that passes through the runtime in place of a host function's exception, which its
+    number identifies."""
 
 
 def _keep_error(error: BaseException) -> HostFunctionFailed:
@@ -259,8 +261,8 @@ def original_error(error: BaseException) -> BaseException:
 def as_failure(error: BaseException) -> BaseException:
     """The exception of a host function, as an instance of RuntimeFailure too.
 
-    Programs written for JAX catch that class. What is no Exception (a KeyboardInterrupt), and what
-    cannot be made of its arguments again, stays as it is.
+    Programs written for JAX catch that class. Two kinds are returned unchanged: one that is no
+    Exception (a KeyboardInterrupt), and one that cannot be made from its arguments again.
     """
     kind = type(error)
     if not isinstance(error, Exception) or issubclass(kind, compat.RuntimeFailure):
@@ -294,9 +296,9 @@ def _both(kind: type[Exception]) -> type[Exception]:
 class Failure:
     """The first exception of the host functions in one run of a program on `devices` devices.
 
-    After it no further host function is called in this run. Their results are zeros; calls that
-    come again, as those of a loop do, get ones and zeros by turns, so that no loop waits for ever
-    for one of them. Devices that each make a call in a turn of the loop get the same.
+    After it, no further host function is called in this run, and results of host calls are zeros.
+    A call that is repeated, as in a loop, gets ones and zeros by turns, so that no loop waits for
+    one of them for ever. Devices that each make the call in the same turn get the same.
     """
 
     __slots__ = ("devices", "error", "skipped")
@@ -307,11 +309,11 @@ class Failure:
         self.skipped: dict[HostCall, Iterator[int]] = {}
 
     def instead(self, host: HostCall) -> int:
-        """The number of which a call's results are made."""
+        """The number with which a call's results are filled."""
         return next(self.skipped.setdefault(host, itertools.count())) // self.devices % 2
 
     def taken(self) -> BaseException | None:
-        """The exception, which is kept no longer."""
+        """The exception; it is not kept after this."""
         error, self.error = self.error, None
         return error
 
@@ -370,9 +372,9 @@ class HostCall:
 
 
 class HostTransfer:
-    """What the runtime of a TPU calls when its host has received the operands of a host call.
+    """The function that the runtime of a TPU calls when its host has received the operands.
 
-    Of a call without operands it has received a number, and for one without results it sends one.
+    A call without operands sends a number to the host, and one without results receives one.
     """
 
     __slots__ = ("call", "n_operands")
@@ -385,8 +387,8 @@ class HostTransfer:
 
 
 def for_runtime(client: Any, calls: Sequence[HostCall], specs: Sequence[Any]) -> list[Any]:
-    """The host calls as a client takes them when it compiles: as they are, or, where values go by
-    transfers, with their channels."""
+    """The host calls in the form that a client takes when it compiles: unchanged, or with their
+    channels if the values go by transfers."""
     return [compat.by_transfers(client, HostTransfer(call, len(spec.operand_types)), spec.sends,
                                 spec.receives) if spec.sends else call
             for call, spec in zip(calls, specs, strict=True)]

@@ -1,6 +1,6 @@
-"""Portable artifacts that are read: as text, and into a module that calls their program.
+"""Reads portable artifacts: as text, and into a module that calls their program.
 
-What an artifact is stands in `artifacts.py`, which writes them.
+`artifacts.py` writes artifacts, and says what one is.
 """
 
 from __future__ import annotations

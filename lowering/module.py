@@ -45,7 +45,7 @@ MIN_PRIVATE_OPS = 4
 
 @dataclass
 class Built:
-    """A module, and what is needed to compile and run it.
+    """A module, and the facts that are needed to compile and run it.
 
     `function` is the program from which the module was written, with the platform's fences and
     forms; `callbacks` are the host calls in the order of their index at run time; `requirements`
@@ -141,8 +141,10 @@ class _Module:
         return self.built
 
     def _meshes(self) -> list[tuple[MeshAxes, str]]:
-        """The meshes and their symbols, the first of the module last: Shardy writes the program for
-        the first of those with the most axes, and needs whole axes of it for manual ones."""
+        """The meshes and their symbols, in the reverse of the order in which the module declares
+        them. Shardy writes the program for the first declared mesh among those with the most axes,
+        and manual axes must be complete axes of it. So meshes with a `shard_map` over some of their
+        axes come last here."""
         parted = {_plain(mesh) for mesh, _ in self.parted}
         found = sorted(self.meshes.items(), key=lambda item: item[0] in parted)
         if parted:
@@ -343,7 +345,7 @@ def _may_be_private(fn: Function) -> bool:
 
 
 def _stands_for(op: Op) -> Any:
-    """The op of a form that a call stands for; None for other ops."""
+    """The op for which a call of a form stands; None for other ops."""
     return op.attrs["body"].memo.get(MARK) if op.definition is call else None
 
 

@@ -22,8 +22,8 @@ from .context import RuleContext, element_text, mlir_context, rule
 
 
 class Place(NamedTuple):
-    """Where an op is being lowered; `require` is `RuleContext.require`, and `call_host(function,
-    has_effect, values, types, result types)` gives the values of a call of the host."""
+    """The place at which an op is lowered. `require` is `RuleContext.require`, and `call_host(
+    function, has_effect, values, types, result types)` returns the values of a call of the host."""
 
     platform: str
     location: Any

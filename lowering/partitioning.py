@@ -1,4 +1,4 @@
-"""How a program spreads over devices, and Shardy's text for meshes and shardings."""
+"""How a program is divided between devices, and Shardy's text for meshes and shardings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIRST_DEVICE = MeshAxes((), ())
 
 
 class Partition(NamedTuple):
-    """How a program spreads over devices. Its repr is stable, so that it can be part of a key.
+    """How a program is divided between devices. Its repr is stable, so it can be part of a key.
 
     `params` and `results` have a sharding for each parameter and result of the program, or None
     where the compiler chooses; where they are empty it chooses all. `mesh` is the mesh over which
@@ -59,7 +59,7 @@ def sharding_text(symbol: str, spec: Spec, type: TensorType, whole: tuple[str, .
 
 def check_parted(meshes: Iterable[MeshAxes], parted: Iterable[tuple[MeshAxes, Sequence[str]]]
                  ) -> None:
-    """Refuse a `shard_map` over some axes of a mesh, which are parts of an axis of another mesh.
+    """Refuse a `shard_map` over some axes of a mesh that are parts of an axis of another mesh.
 
     Shardy writes a program for one of its meshes, that with the most axes and the first of several,
     and ends the process there.
@@ -83,7 +83,7 @@ def check_parted(meshes: Iterable[MeshAxes], parted: Iterable[tuple[MeshAxes, Se
 
 
 def _bounds(mesh: MeshAxes) -> list[int]:
-    """The numbers of devices that one step along each axis passes, and that of all."""
+    """The number of devices that one step along each axis passes over, and the total number."""
     return [math.prod(mesh.sizes[i:]) for i in range(len(mesh.sizes) + 1)]
 
 

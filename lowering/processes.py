@@ -31,9 +31,10 @@ class Processes:
     Fields: `index` of `count`; `client` of the coordination service; `service` itself in process 0,
     None elsewhere; `preemption` announces that the machine will be taken away, None where this is
     not asked for; `recoverable` says that processes may outlive others; `lost` has the names of the
-    processes that ended without leaving, by index. `begun` counts for each other process what this
-    one has begun with it; `left` has the same counts of the processes that have left; `on_wait` is
-    called with the index of one of these that this process would wait for.
+    processes that ended without leaving, by index. `begun` counts for each other process the
+    computations that this one has begun with it; `left` has, of each process that has left, how
+    many it had begun with this one. `on_wait` is called with the index of such a process if this
+    one would wait for it.
     """
 
     __slots__ = ("_asked", "begun", "client", "count", "index", "left", "lost", "on_wait",
@@ -64,7 +65,8 @@ class Processes:
                                       "run the same programs, in the same order")
 
     def waits_for(self, index: int) -> bool:
-        """Whether this process has begun something that a process which has left never will."""
+        """Whether this process has begun a computation that another one, which has left, never
+        began."""
         return index in self.left and self.begun[index] > self.left[index]
 
     def leave(self) -> None:

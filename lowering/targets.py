@@ -147,7 +147,7 @@ def _enter(where: str, function: str, *args: Any) -> None:
 
 
 def plugin_loaded(where: str, extension: Any, c_api: Any) -> None:
-    """Register what waited for the plugin of a platform."""
+    """Register the functions that waited until the plugin of their platform was loaded."""
     _OPEN[where] = extension, c_api
     for function, args in _WAITING.pop(where, ()):
         _enter(where, function, *args)
@@ -172,8 +172,8 @@ def register_as_batch_partitionable(name: str) -> None:
 # --- what a program needs -----------------------------------------------------------------
 
 def requirement(platform: str, target: str, api: int) -> str:
-    """What must be set up before a program with this call is loaded (`compat.meet`). Whether a
-    name is registered with a plugin is known to the plugin alone, which says so.
+    """The requirement that must be met before a program with this call is loaded (`compat.meet`).
+    Only a plugin knows which names are registered with it, and it reports a missing one itself.
 
     Raises: ValueError for a target that only the library itself can call.
     """

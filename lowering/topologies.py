@@ -121,8 +121,8 @@ def is_described(device: Any) -> bool:
 
 
 def name_of(device: Any) -> str:
-    """The name that tells a client's devices from others with the same ids: the name of their
-    topology, or else their platform."""
+    """The name by which a client's devices differ from others with the same ids: that of their
+    topology, or else that of their platform."""
     return _NAMES.get(device.client) or device.platform
 
 

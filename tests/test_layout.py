@@ -438,21 +438,25 @@ def test_the_ir_works_alone() -> None:
     )
 
 
-def test_documents_name_files_that_exist() -> None:
-    """A path in a document is that of a file, whole or from one of the folders above it on; a name
-    after a path and a colon (`running/programs.py: Units`) stands in that file."""
+def test_documents_and_docstrings_name_files_that_exist() -> None:
+    """A path is that of a file, complete or from one of the folders above it on. In a document, a
+    name after a path and a colon (`running/programs.py: Units`) stands in that file."""
     folders = (*PACKAGES, "tests", "benchmarks", "examples", "docs")
-    files = {place(p): p for folder in folders for p in (ROOT / folder).rglob("*.*")}
-    pattern = r"([\w./<>{},*-]+/[\w.<>*]+\.(?:py|ir))\b(?:: (\w+)`)?"
+    files = {f"/{place(p)}": p for folder in folders for p in (ROOT / folder).rglob("*.*")}
+    houses = {name.rpartition("/")[0] for name in files}
+    pattern = re.compile(r"([\w./<>{},*-]+/[\w.<>*]+\.(?:py|ir))\b(?:: (\w+)`)?")
     wrong = []
-    for document in (ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))):
+    for document in (ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), *sources(*PACKAGES)):
+        is_code = document.suffix == ".py"
         for line, text in enumerate(document.read_text().splitlines(), 1):
-            for path, name in re.findall(pattern, text):
+            said = "".join(re.findall("`[^`]+`", text)) if is_code else text
+            for path, name in pattern.findall(said):
                 if "<" in path:                  # `ops/<family>.py`: its folder exists
-                    found = [ROOT / path.partition("<")[0].rpartition("/")[0]]
-                    found = [p for p in found if "{" in path or p.is_dir()]
-                else:
-                    found = [p for n, p in files.items() if f"/{n}".endswith(f"/{path}")]
+                    folder = path.partition("<")[0].rpartition("/")[0]
+                    if "{" not in path and not any(h.endswith(f"/{folder}") for h in houses):
+                        wrong.append(f"{place(document, line)}: {path}")
+                    continue
+                found = [p for n, p in files.items() if n.endswith(f"/{path}")]
                 if not found or name and not any(name in p.read_text() for p in found):
                     wrong.append(f"{place(document, line)}: {path} {name}")
     assert not wrong, "\n".join(wrong)

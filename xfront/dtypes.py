@@ -2,7 +2,7 @@
 
 A scalar type is a class that stands for a dtype: calling it makes an array, and it is accepted
 wherever a dtype is. Dtypes themselves are those of NumPy and ml_dtypes, and key types.
-`arrays.promotion` decides what two dtypes promote to.
+`binding/promotion.py` decides to which dtype two others promote.
 """
 
 from .base.dtypes import (

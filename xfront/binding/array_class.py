@@ -1,6 +1,6 @@
 """The class `xfront.Array` for type checkers.
 
-The class itself is written in C++, and `methods.py` and `operators.py` attach its methods and
+The class itself is written in C++, and the files of `xfront/methods` attach its methods and
 operators; no checker sees either. This file is never imported: `binding` names it to type checkers
 alone, and a test compares it with the class that runs.
 """

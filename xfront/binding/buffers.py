@@ -197,7 +197,7 @@ def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = Tru
 
 
 def holds_terms(sharding: Any) -> bool:
-    """Whether devices hold terms of a sum of arrays that are placed so."""
+    """Whether arrays with this sharding are unreduced: each device holds a term of a sum."""
     return type(sharding) is NamedSharding and bool(sharding.spec.unreduced)
 
 
@@ -208,9 +208,9 @@ def _not_ours(sharding: Any) -> ValueError:
 
 def put_parts(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray],
               weak: bool = False, committed: bool = True, fresh: bool = False) -> ArrayImpl:
-    """An array of `shape`, made of copies of the part for each device of this process. Devices
-    whose parts are the same memory share a copy, where they can read the host's memory. Parts of
-    memory that nothing else will use (`fresh`) are taken as they are where they lie in one piece.
+    """An array of `shape` from copies of the part for each device of this process. Devices whose
+    parts are the same memory share a copy if they can read the host's memory. Contiguous parts in
+    memory that nothing else will use (`fresh`) are not copied.
     """
     starts = [(x.__array_interface__["data"][0], x.strides) for x in parts.values()]
     distinct = dict(zip(starts, parts.values(), strict=True))

@@ -1,5 +1,5 @@
-"""Objects that do not change. Meshes and specs are parts of keys, and one object stands for all
-equal ones, so a change of one would be a change of every array that lies so."""
+"""Objects that do not change. Meshes and specs are parts of keys, and all equal ones are one
+object, so that a change of one would change every array that has it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Type annotations that stand on no class of ours: shapes, axes, dtypes, numbers."""
+"""Type annotations that need no class of xfront: shapes, axes, dtypes, numbers."""
 
 from __future__ import annotations
 

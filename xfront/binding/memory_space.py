@@ -1,4 +1,4 @@
-"""The memories in which arrays can be, as types tell them."""
+"""The memories in which arrays can be, as types name them."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ class _Unconstrained:
 
 
 class UnreducedKind(enum.Enum):
-    """How the values that devices hold over unreduced axes make the whole: as terms of a sum. The
-    greatest or the least of values is not offered.
+    """How the values that devices hold along unreduced axes are combined. Only `sum` is supported,
+    not the greatest or the least of the values.
 
     >>> xfront.P(unreduced={"rows"}, unreduced_kind=sharding.UnreducedKind.sum).unreduced_kind
     <UnreducedKind.sum: 1>
@@ -103,7 +103,7 @@ class PartitionSpec(Fixed):
 
     @property
     def unreduced_kind(self) -> UnreducedKind | None:
-        """How unreduced values make the whole; None where there are no unreduced axes."""
+        """How unreduced values are combined; None without unreduced axes."""
         return UnreducedKind.sum if self.unreduced else None
 
     def __repr__(self) -> str:

@@ -144,8 +144,8 @@ def make_pjit(
 
 
 class _Stage:
-    """A method of those dispatched functions that have stages. It stands on the class, because what
-    stands in a function's own attributes is copied by `functools.wraps`, and then is a method of
+    """A method of those dispatched functions that have stages. It is an attribute of the class,
+    because `functools.wraps` copies a function's own attributes, and with them the method of
     another function."""
 
     def __init__(self, name: str) -> None:
@@ -165,8 +165,8 @@ for _name in ("trace", "lower", "eval_shape", "clear_cache"):
 
 
 def give_stages(made: Any, **stages: Callable[..., Any]) -> None:
-    """Give a compiled function its methods `trace`, `lower`, `eval_shape` and `clear_cache`, in
-    place of those that came with the attributes of the function that it was made of."""
+    """Give a compiled function its methods `trace`, `lower`, `eval_shape` and `clear_cache`, which
+    replace those that were copied with the attributes of the original function."""
     made._stages = stages
     if type(made) is not PjitFunction:
         made.__dict__.update(stages)

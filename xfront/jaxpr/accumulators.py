@@ -1,4 +1,4 @@
-"""Accumulators of cotangents: what the backward rule of an operation adds to, one an operand."""
+"""Accumulators of cotangents, one for each operand, to which a backward rule adds."""
 
 from __future__ import annotations
 

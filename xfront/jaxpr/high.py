@@ -1,7 +1,8 @@
 """Operations on values of a library's own types: ops of user-defined primitives over the parts.
 
-An operand of an own type is its parts, then its carriers (see `transforms/high.py`); the rules take
-values together again, call the rule that the operation's class has, and take its results apart.
+A value of such a type is several operands of the op: its parts, then its carriers (see
+`transforms/high.py`). The rules make values of these again, call the rule of the operation's class,
+and take its results apart.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Side:
         return tree_unflatten(self.tree, made)
 
     def moved(self, flat: Sequence[Any]) -> list[list[Any]]:
-        """For each value what of its operands has tangents."""
+        """For each value, those of its operands that have tangents."""
         return [parts if made.moves_itself else carriers if made.carriers or not parts else parts
                 for _, made, parts, carriers in self.split(flat)]
 

@@ -349,7 +349,7 @@ class Call:
                                "lowering")
 
     def _is_in(self, function: Function, types: Types) -> bool:
-        """Whether a Function holds this call: an implementation that binds its own primitive, as
+        """Whether a Function contains this call. An implementation that binds its own primitive, as
         `apply_primitive` and `jit(p.bind)` do, is no lowering."""
         definition, mine = self.primitive.definition, self.fingerprint()
         return any([op.definition is definition and _types(op.operands) == types
@@ -395,7 +395,7 @@ MOST_TOKENS = 4096
 
 
 def _told_apart(x: Any) -> str:
-    """A text that two params share only where they are equal, or the same object."""
+    """A text that is the same for two params only if they are equal, or the same object."""
     kind = type(x)
     if x is None or kind in (int, bool, complex, str, bytes, type):
         return f"{kind.__name__} {x!r}" if kind is not type else identity(x)

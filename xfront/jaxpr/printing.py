@@ -65,7 +65,8 @@ PLAIN = Shown()
 
 
 class _Names:
-    """Names of the Vars of one program and of the programs inside it, and what else is shown."""
+    """The names of the Vars of one program and of the programs inside it, and the options of the
+    text."""
 
     def __init__(self, shown: Shown = PLAIN) -> None:
         self.shown = shown
@@ -162,7 +163,7 @@ _PLAIN = (None, False)
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a parameter of jit has the value that means nothing was asked for."""
+    """Whether a parameter of jit has the value that it has by default."""
     return all(map(_is_plain, value)) if type(value) is tuple else value in _PLAIN
 
 

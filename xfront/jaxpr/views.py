@@ -198,7 +198,7 @@ class Jaxpr:
         return DebugInfo("jit", f.name if f else "<unknown>", f.param_names if f else None)
 
     def named(self, arguments: tuple[str, ...], results: tuple[str, ...]) -> None:
-        """Tell the names of arguments and results, which the Function does not have."""
+        """Set the names of arguments and results, which the Function does not have."""
         self._debug_info = self.debug_info._replace(arg_names=arguments, result_paths=results)
 
     def replace(self, **changes: Any) -> Jaxpr:
@@ -410,7 +410,7 @@ def _eqn(op: Op, atoms: dict[Value, Any], scalars: dict[Value, Literal], read: s
 
 
 def _as_given(x: Any, weak: bool | None) -> Any:
-    """An operand of a user's primitive; a Python number that it was given is that again."""
+    """An operand of a user's primitive; a weak scalar becomes the Python number that it was."""
     if weak and isinstance(x, Literal):
         return Literal(x.val.item(), x.aval.update(weak_type=True))
     return x

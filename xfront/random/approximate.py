@@ -86,7 +86,8 @@ def poisson_in(key: Tracer, rate: Tracer) -> Tracer:
 
 
 def _few(x: Any, rate: Any) -> Any:
-    """How many sums of probabilities are below that of the normal number."""
+    """The count for a small rate: how many cumulative probabilities are below that of the normal
+    number."""
     scaled = x * math.sqrt(0.5)
     size = abs(scaled)
     tail = emit(ops.erfc, as_tracer(size))

@@ -78,7 +78,7 @@ def parameters(name: str, shape: Any, dtype: DType, *values: Any
 
 
 def in_dtype(name: str, x: Any, dtype: DType) -> Tracer:
-    """A parameter in a float dtype that its own promotes to."""
+    """A parameter converted to a float dtype to which its own dtype promotes."""
     t = operand(name, x)
     own = t.value.type.dtype
     if own.is_key or own.is_complex or own.is_float and not t.weak and own is not dtype and (

@@ -105,8 +105,8 @@ def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool =
 
 
 def _whole_number(x: Any) -> int | None:
-    """The int that `x` is or, as an array without axes, holds; None for all else, traced ones
-    too."""
+    """`x` as an int, if it is an integer or a known array of one without axes; None for anything
+    else, traced integers included."""
     if isinstance(x, int):
         return None if isinstance(x, bool) else x
     if isinstance(x, Tracer) or getattr(x, "shape", None) != () or x.dtype.kind not in "iu":

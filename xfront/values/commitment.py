@@ -11,8 +11,8 @@ from .keys import KeyArray
 
 
 class Promised:
-    """Stands for an argument that will be committed, where a program is compiled before its call,
-    or `jit` has shardings. `what` is a text for errors where it is not an argument."""
+    """A stand-in for an argument that will be committed: for a program that is compiled before its
+    call, or for a sharding given to `jit`. `what` names it in errors if it is no argument."""
 
     __slots__ = ("aval", "sharding", "what")
 
@@ -39,8 +39,8 @@ def has_devices(sharding: Any) -> bool:
 def beside(x: Any, shape: tuple[int, ...]) -> Any:
     """The sharding of an array of `shape` that is made like `x`, or None where `x` has none.
 
-    It is the sharding of `x` where that fits; else, if `x` lies on several devices, the new array
-    is whole on each of them.
+    It is the sharding of `x` if that fits. Else, if `x` lies on several devices, the new array is
+    replicated on them.
     """
     found = commitment(x)
     if type(x).__name__ == "ShapeDtypeStruct" and has_devices(x.sharding):

@@ -1,8 +1,9 @@
-"""Types of a library's own: their base classes, and what stands for their values in traces.
+"""Types of a library's own: their base classes, and the tracers of their values.
 
-A value of such a type is an object of a registered class. Its type takes it apart into arrays, its
-parts, and makes it of them again; programs know the parts alone. In a trace a `HiTracer` stands for
-a value that does not change; one that changes is an object of its class, whose parts are traced.
+A value of such a type is an object of a registered class. The type takes it apart into arrays, its
+parts, and makes a value of parts again; programs know only the parts. In a trace a `HiTracer`
+stands for a value that does not change; a value that changes is an object of its class there too,
+with traced parts.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ class aval_method(NamedTuple):
 
 
 class MappingSpec:
-    """The base of what says how a value of a type of one's own is mapped over an axis."""
+    """The base of specs by which a value of a type of one's own is mapped over an axis."""
 
 
 class HiPspec:
-    """The base of what says how a value of a type of one's own is divided over a mesh. It can be
-    declared; `shard_map` takes no values of such types."""
+    """The base of specs by which a value of a type of one's own is divided over a mesh. They can be
+    declared, but `shard_map` takes no values of such types."""
 
     def to_lo(self) -> NoReturn:
         """The specs of the parts. Raises: NotImplementedError unless a class derived from it has
@@ -171,8 +172,9 @@ class MutableHiType(HiType):
 class HiTracer:
     """A traced value of a type of one's own: `aval`, its type, and its parts.
 
-    Tangents of such a value are mostly of another type than its parts. So with the parts go
-    carriers, zeros of the type of tangents that nothing reads: the tangents are tangents of these.
+    The tangents of such a value mostly have another type than its parts. So beside the parts stand
+    carriers: zeros of the type of tangents, which nothing reads and whose tangents are those of the
+    value.
     """
 
     __slots__ = ("aval", "carriers", "parts")

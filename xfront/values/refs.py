@@ -1,4 +1,4 @@
-"""Mutable references as values: `Ref` and its type; `xfront/ref.py` reads and writes them.
+"""Mutable references as values: `Ref` and its type; `xfront/ref` reads and writes them.
 
 Outside traces a Ref holds an array, which a write replaces; in a trace it holds a tracer of
 reference type.

@@ -75,7 +75,7 @@ def shard(device: Any, index: tuple[slice, ...], replica: int, data: Any) -> Sha
 
 
 def _parts(sharding: Any, shape: tuple[int, ...]) -> dict[Any, tuple[tuple[slice, ...], int]]:
-    """For each device the slices of its part, and how many devices before it have the same."""
+    """For each device, the slices of its part, and how many devices before it have that part."""
     if binding.holds_terms(sharding):
         sharding, _ = sharding._first_terms()
     seen: dict[str, int] = {}
