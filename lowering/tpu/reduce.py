@@ -26,8 +26,8 @@ def softmax(place: Place, op: Op) -> list[Value] | None:
     if share is None or inverse is None:
         return None
     (e, s), (number, other) = share.operands, inverse.operands
-    spread, exponential = place.operation(s, ops.broadcast_in_dim), place.operation(e, ops.exp)
-    total = spread and place.operation(spread.operands[0], ops.reduce_sum)
+    sums, exponential = place.operation(s, ops.broadcast_in_dim), place.operation(e, ops.exp)
+    total = sums and place.operation(sums.operands[0], ops.reduce_sum)
     shifted = exponential and place.operation(exponential.operands[0], ops.sub)
     top = shifted and place.operation(shifted.operands[1], ops.broadcast_in_dim)
     greatest = top and place.operation(top.operands[0], ops.reduce_max)

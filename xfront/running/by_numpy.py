@@ -109,11 +109,11 @@ def _by_reciprocal(function: Function) -> Function | None:
     if not quotient.dtype.is_inexact or not 1 < quotient.size <= MOST_ELEMENTS:
         return None
     x, divisor = last.operands
-    spread = before[-1] if before else None
-    if spread is None or spread.definition is not ops.broadcast_in_dim or (
-            spread.results[0] is not divisor or x not in function.params):
+    broadcast = before[-1] if before else None
+    if broadcast is None or broadcast.definition is not ops.broadcast_in_dim or (
+            broadcast.results[0] is not divisor or x not in function.params):
         return None
-    (scalar,) = spread.operands
+    (scalar,) = broadcast.operands
     made = before[:-1]
     if scalar.type.shape or not _are_a_converted_param(made, scalar, function) or not all(
             [_is_small(v.type) for v in (*function.params, scalar)]):
@@ -123,8 +123,8 @@ def _by_reciprocal(function: Function) -> Function | None:
     for op in made:
         env[scalar] = b.emit(op.definition, env[op.operands[0]], **op.attrs)
     share = b.emit(ops.div, b.ones(scalar.type), env[scalar])
-    spread_share = b.emit(spread.definition, share, **spread.attrs)
-    return b.close([b.emit(ops.mul, env[x], spread_share)])
+    factor = b.emit(broadcast.definition, share, **broadcast.attrs)
+    return b.close([b.emit(ops.mul, env[x], factor)])
 
 
 def _are_a_converted_param(made: Sequence[Op], scalar: Value, function: Function) -> bool:
