@@ -1,4 +1,4 @@
-"""The upper half of products of 64-bit integers on TPU, where XLA's compiler has no rule for it."""
+"""The upper half of products of 64-bit integers on TPU: XLA's compiler has no rule for it there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Running reductions on TPU, in blocks: XLA reduces every window of up to 128 elements anew.
 
-The windows are of the eight elements of a block. What comes before each block is combined in a tree
-of the blocks' totals, or where these are many, in the same way again.
+The windows are those of the eight elements of a block. The combination of all blocks before a block
+comes from a tree of the blocks' totals; if these are many, they are divided into blocks again.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@
                     return %4
                   }
 
-A policy decides inside of loops, branches and checkpoints too. Such an op is divided in two: one
-computes its results and gives what is saved of every turn as further results, the other takes these
-and computes again what the linear side reads.
+A policy decides inside of loops, branches and checkpoints too. Such an op is divided in two. One op
+computes the results and returns the saved values of every turn as further results; the other takes
+these and computes again the values that the linear side reads.
 """
 
 from __future__ import annotations
@@ -232,8 +232,8 @@ def _by_turns(op: Op, live: set[Value], policy: Any) -> Divided:
 
 
 def _by_parts(op: Op, live: set[Value], policy: Any) -> Divided | None:
-    """The two parts of a function of parts. What is saved leaves with a new axis over the devices,
-    and stays on each; None where a part has a type that says more."""
+    """The two parts of a `shard_map`. Saved values leave it with a new axis that is divided over
+    the devices, so that each stays where it is. None if the type of one has a sharding."""
     attrs, wanted = op.attrs, [v in live for v in op.results]
     body = attrs["body"] if policy is None else inline_calls(attrs["body"])
     half = _halves(body.ops, select(body.returns, wanted), policy)
@@ -288,7 +288,7 @@ def _slots(saved: Sequence[Sequence[Value]]) -> tuple[list[TensorType], list[lis
 
 def _giving(body: Function, half: _Halves, places: Sequence[int], slots: Sequence[TensorType]
             ) -> Function:
-    """A body that returns what it saves as well, and zeros for what other branches save."""
+    """A body that also returns the values it saves, and zeros for those of other branches."""
     b = PlacedBuilder(body.name)
     b.ops = [*half.ahead]
     own = dict(zip(places, half.saved, strict=True))
@@ -299,7 +299,7 @@ def _giving(body: Function, half: _Halves, places: Sequence[int], slots: Sequenc
 
 def _taking(body: Function, half: _Halves, places: Sequence[int], slots: Sequence[TensorType]
             ) -> Function:
-    """A body that takes what was saved behind its other parameters."""
+    """A body that takes the saved values as parameters behind its others."""
     own = dict(zip(places, half.saved, strict=True))
     more = [own[i] if i in own else Value(t) for i, t in enumerate(slots)]
     return body.replace(params=(*body.params, *more), param_names=(), weak_params=())

@@ -52,7 +52,7 @@ def varying(fn: Function, sets: Sequence[Names], axes: Axes, out: Sequence[Names
 
 
 class Varying:
-    """One run over the ops of a Function, and what rules can ask of it."""
+    """One run over the ops of a Function, with the methods by which rules query it."""
 
     def __init__(self, name: str, axes: Axes, asked: bool = False) -> None:
         self.axes, self.all, self.asked = dict(axes), axes, asked
@@ -161,8 +161,9 @@ class Varying:
 
     def body(self, fn: Function, sets: Sequence[Names], out: Sequence[Names] | None = None,
              without: Collection[Any] = (), also: Axes = ()) -> tuple[Function, Sets]:
-        """The pass run on a body: not over the axes in `without`, which something around the body
-        binds anew, but over those in `also`, which only the body has."""
+        """The body after this pass, and the sets of its results. Inside it the axes in `without`
+        are not followed, because something around it binds their names anew; those in `also`, which
+        only the body has, are."""
         axes = tuple([(a, n) for a, n in self.all if a not in without])
         return varying(fn, sets, (*axes, *also), out, self.asked)
 

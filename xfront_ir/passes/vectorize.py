@@ -82,8 +82,8 @@ def _vectorize(fn: Function, positions: Positions, axis: Axis, out: Positions | 
 
 
 def batched(type: TensorType, position: int | None, size: int) -> TensorType:
-    """The type with a batch axis at `position`. What divides its dimensions is left to the
-    compiler; over which axes it is a sum stays."""
+    """The type with a batch axis at `position`. It keeps the axes over which values are unreduced
+    or reduced, but not those that divide dimensions, which the compiler then chooses."""
     if position is None:
         return type
     made, held = type.stacked(size, position), type.sharding
@@ -95,7 +95,7 @@ def batched(type: TensorType, position: int | None, size: int) -> TensorType:
 def vectorize_into(b: Builder, fn: Function, operands: Sequence[Value],
                    positions: Sequence[int | None], axis: Axis
                    ) -> tuple[list[Value], list[int | None]]:
-    """Append what `vectorize` makes of `fn` to `b`, which has the `operands` already.
+    """Append the ops of `fn`, vectorised, to `b`, in which the `operands` are already.
 
     Returns: the results, and where their batch axes fell.
     """
@@ -143,7 +143,7 @@ def _push(b: Builder, fn: Function, env: dict[Value, Value], place: dict[Value, 
 
 
 def _held_as(b: Builder, v: Value, made: Value, p: int | None, size: int) -> Value:
-    """The batch of `v` as terms of a sum, or reduced, over the axes over which `v` is."""
+    """`made`, the batch of `v`, made unreduced and reduced over the same axes as `v`."""
     from ..ops.sharding import summed_as  # ops stand beside passes, not under them
 
     return summed_as(b, made, batched(v.type, p, size))
