@@ -52,7 +52,7 @@ _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.restype, _pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
 
 CAPSULE = type(_new(1, None, None))
-_FUNCTION = type(_new).__mro__[1]                # of the functions of any library
+_FUNCTION = type(_new).__mro__[1]                # the class of any library's functions
 
 
 def capsule(function: Any) -> Any:

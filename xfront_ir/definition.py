@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
     from typing import TypeVar
 
-    R = TypeVar("R")                   # what `emit` gives: a Value, or the tuple of them
+    R = TypeVar("R")                   # the result of `emit`: a Value or a tuple of Values
 
 Attrs = Mapping[str, Any]
 Types = tuple[TensorType, ...]

@@ -211,7 +211,7 @@ def _walk(fn: Function, forward: bool = False) -> _Summary | None:
     add, extend = parts.append, parts.extend
     plain, plans = _PLAIN, _PLANS
     items: list[tuple[Op, Any]] = []                 # literals and summaries of bodies
-    inner: list[_Summary] = []                       # of bodies that take values from outside
+    inner: list[_Summary] = []                       # bodies that take values from outside
     held: dict[int, tuple[Any, bytes]] = {}
     for op in fn.ops:
         definition = op.definition

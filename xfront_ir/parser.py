@@ -32,9 +32,9 @@ MAX_TEXT = 1 << 26            # characters
 MAX_DEPTH = 500               # bodies in bodies
 MAX_TREE = 32                 # brackets in brackets of one attribute
 MAX_RANK = 64
-MAX_ELEMENTS = 1 << 48        # of one type
+MAX_ELEMENTS = 1 << 48        # in an array of one type
 MAX_LITERAL = 1 << 22         # bytes of one literal
-MAX_DIGITS = 20               # of one integer
+MAX_DIGITS = 20               # in one integer
 
 _SKIP = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*")
 _STRING = r'"(?:[^"\\\n]|\\[^\n])*"'

@@ -111,7 +111,7 @@ def run(fn: Function, arrays: Sequence[np.ndarray],
         result: Callable[[Op, Sequence[np.ndarray]], Any] = meaning) -> Arrays:
     """As `evaluate`, for arrays that are known to fit; `result` computes each op, as a row does."""
     open_bodies = [_steps(fn, arrays, result)]
-    returned: Any = None                         # by the body that closed last
+    returned: Any = None                         # the results of the body that ended last
     with np.errstate(all="ignore"):
         while open_bodies:
             try:

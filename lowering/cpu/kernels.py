@@ -114,7 +114,7 @@ class Region:
                  first: Callable[[Function], Function]) -> None:
         self.rows: list[Row] = []
         self.size, self._first = len(function.params), first
-        self._levels = [0] * self.size   # of each value
+        self._levels = [0] * self.size   # the level of each value
         self._thin: set[int] = set()     # values that repeat a smaller array
         self.cuts: set[int] = set()
         given = list(range(self.size))

@@ -100,7 +100,7 @@ def select_and_scatter_add(b: Builder, op: Op, source: Value, x: Value) -> Value
     the gradients of the windows in which it wins. Along an axis, element `stride * q + r` (counted
     with padding) has place `stride * j + r` in window `q - j`."""
     a, shape, given = op.attrs, source.type.shape, Term(b, source)
-    gained = ops.fence(where(given == 0, 0, given))        # as 0 + source
+    gained = ops.fence(where(given == 0, 0, given))        # -0 becomes 0, as in 0 + source
     x = b.emit(ops.fence, x)
     strides, reach = a["strides"], [-(-w // by) for w, by in zip(
         a["window"], a["strides"], strict=True)]

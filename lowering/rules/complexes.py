@@ -218,7 +218,7 @@ def _tanh(z: Term, a: Term, b: Term) -> Pair:
     sine, double = ops.sin(angle), two * ops.cos(angle)
     less = -two * abs(a)
     decay, rise = ops.exp(less), -ops.expm1(less)
-    part = one / (rise * rise + double * double * decay)    # of one quotient XLA makes one kernel
+    part = one / (rise * rise + double * double * decay)    # one quotient is one kernel in XLA
     real = _signed(rise * (decay + one) * part, a)
     imag = two * (double * sine * decay) * part
     return where(a == zero, a, real), where(b == zero, b, imag)

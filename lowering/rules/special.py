@@ -224,7 +224,7 @@ class _Temme:
         turned = (_polynomial(self.eta, c0) + _polynomial(self.eta, c1) / a) / self.root
         made = (-1.0 / self.root + 0.5 * self.eta - ops.log1p(self.off) * self.c
                 + (0.5 * self.c + turned + self.c1 / a) / a)
-        gamma = 1.0 + (1 / 12 + (1 / 288) / a) / a                             # by Stirling
+        gamma = 1.0 + (1 / 12 + (1 / 288) / a) / a                             # Stirling's series
         return made * gamma * self.x / a if over_density else made * self.bell
 
 

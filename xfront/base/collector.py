@@ -43,7 +43,7 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         try:
-            if was_enabled and not gc.get_freeze_count():  # what others froze stays so
+            if was_enabled and not gc.get_freeze_count():  # do not unfreeze others' objects
                 gc.freeze()
                 gc.unfreeze()
         finally:

@@ -33,7 +33,7 @@ class Whole(ModuleType):
         return loaded_names(self)
 
     def __dir__(self) -> list[str]:
-        return loaded_names(self)["__dir__"]()   # that of modules would ask for `__dict__`
+        return loaded_names(self)["__dir__"]()   # ModuleType's own reads `__dict__`
 
 
 def whole(module: ModuleType) -> ModuleType:

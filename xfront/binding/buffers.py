@@ -257,7 +257,7 @@ def _assembled(x: ArrayImpl) -> np.ndarray:
 def _places(x: ArrayImpl, value: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """The distinct parts of an array on several devices, and for each its place in `value`."""
     indices = x._sharding.addressable_devices_indices_map(x.aval.shape)
-    found: dict[Any, tuple[Any, Any]] = {}         # of copies, the first device's is the value
+    found: dict[Any, tuple[Any, Any]] = {}         # of several copies, the first counts
     for index, shard in zip(indices.values(), device_arrays(x), strict=True):
         found.setdefault(tuple([(i.start, i.stop) for i in index]), (shard, index))
     return ([to_numpy(shard) for shard, _ in found.values()],

@@ -118,7 +118,7 @@ def _add(x: Any, kind: type, key: list[Any], given: list[Tracer], target: Trace)
     if kind in _PLAIN:
         key += kind, x
         return True
-    if kind is float or kind is complex:         # by bits: 0.0 equals -0.0, and NaN nothing
+    if kind is float or kind is complex:         # compared by bits, for 0.0 == -0.0 and NaN != NaN
         key += kind, x if kind is float and (x < 0 or x > 0) else pack("2d", x.real, x.imag)
         return True
     if kind is tuple or kind is list:
@@ -221,7 +221,7 @@ class Templates:
             return NO_TEMPLATE
         found = self.table.get(key)
         if type(found) is Template:
-            frame = _frame(2)                    # of the caller of the public function
+            frame = _frame(2)                    # the frame that called the public function
             code = frame.f_code
             if code.co_filename in USER_FILES:
                 place = _new(Location)

@@ -42,7 +42,7 @@ def attributes(primitive: Primitive, params: Mapping[str, Any]) -> dict[str, Any
         elif not _asks_nothing(value):
             raise TypeError(f"{primitive.name}.bind: param {key!r} must be None or left out, got "
                             f"{value!r}; it takes {', '.join(_names(definition)) or 'none'}")
-    if "sizes" in definition.attrs and "sizes" not in attrs:     # of named axes
+    if "sizes" in definition.attrs and "sizes" not in attrs:     # sizes of named axes
         attrs["sizes"] = _sizes(attrs["axes"])
     missing = [k for k, kind in definition.attrs.items() if k not in attrs and not kind.optional]
     if missing:

@@ -22,7 +22,7 @@ from .attributes import attributes
 def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]) -> Any:
     """Record or run the op of a primitive. See `Primitive.bind`."""
     definition = primitive.definition
-    if "subfuns" in params:                      # they say nothing that other params do not
+    if "subfuns" in params:                      # other params say the same
         params = {k: v for k, v in params.items() if k != "subfuns"}
     if definition is None:
         return _bind_apart(primitive, args, params)

@@ -344,7 +344,7 @@ class Call:
         try:                                     # an implementation for arrays may take tracers
             return self.traced(
                 lambda tracers: self.results(impl(*tracers, **self.params)), types, "lowering")
-        except TracerArrayConversionError:       # it reads elements: it runs on the host
+        except TracerArrayConversionError:       # the function reads elements: run on the host
             return self.traced(lambda tracers: self._on_host(impl, types, tracers), types,
                                "lowering")
 

@@ -52,7 +52,7 @@ def _starts(name: str, shape: tuple[int, ...], indices: Any, negative: Any) -> l
         if not d.is_integer or (type(x) is Tracer and x.shape):
             raise TypeError(f"{name}: start indices must be integer scalars, got dtypes "
                             f"{', '.join([d.numpy.name for d, _ in found])}")
-    dtype = promoted_dtype("starts", found)[0]   # they are no operands of one another
+    dtype = promoted_dtype("starts", found)[0]   # strict promotion is for operands alone
     if dtype.bits < 32:                      # the dtype must hold sizes too
         dtype = dtypes.i32
     return [_start(x, n, dtype, flag) for x, n, flag in zip(given, shape, flags, strict=True)]

@@ -180,7 +180,7 @@ def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes
     n_in = math.prod(shape[a] for a in inputs)
     n_out = math.prod(shape[a] for a in outputs)
     if not math.prod(shape):
-        return 1, 1              # of weights without elements
+        return 1, 1              # the weights have no elements
     field = math.prod(shape) / (n_in * n_out * math.prod(shape[a] for a in batch))
     return n_in * field, n_out * field
 

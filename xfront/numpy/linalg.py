@@ -99,7 +99,7 @@ def _vector(x: Tracer, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tra
 def _matrix(x: Tracer, order: Any, axes: tuple[int, int], keepdims: bool) -> Tracer:
     order = _plain(order)
     row, column = axes
-    initial = None if x.size else 0              # of no sums, and of no singular values
+    initial = None if x.size else 0              # the greatest of nothing is 0
     if order in (None, "f", "fro"):
         return root(as_tracer(sum(_squares(x), axes, None, None, keepdims)))
     if order in (2, -2, "nuc"):

@@ -374,7 +374,7 @@ def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
         found = subtract(size, sum(missing, -1))
         last = broadcast_to(convert(as_tracer(subtract(found, 1)), inner), full)
     else:
-        last = like(q, size - 1)           # of all rows the same places
+        last = like(q, size - 1)           # all rows have the same places
     zero = like(q, 0)
     if method == "inverted_cdf":
         place = emit(ops.sub, emit(ops.ceil, emit(ops.mul, q, add(last, like(last, 1)))),

@@ -138,7 +138,7 @@ def _emit_broadcast(definition: OpDef, name: str, x: Tracer, y: Tracer) -> Trace
     x, y = broadcast_to(x, shape), broadcast_to(y, shape)
     if x.value.type is y.value.type:
         return emit_alike(definition, x, y)
-    return emit(definition, x, y)                # they differ in sharding
+    return emit(definition, x, y)                # the operands differ in sharding
 
 
 def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC

@@ -95,7 +95,7 @@ def _wait(results: Sequence[Any]) -> None:
     global _begun, _kept
     least = min([x for x in results if _is_divided(x)], key=_size, default=None)
     if least is None:
-        return                                   # those under way are on several: the next will do
+        return                                   # no result is divided: wait at the next one
     _begun = 0
     earlier, _kept = _kept, least if least.nbytes <= LARGEST else None
     if earlier is None or _kept is None or not _ended(earlier):

@@ -414,7 +414,7 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
         key = None
     if found is None:
         if not state.told:
-            infer_types(definition, types, attrs)            # as strict as a trace
+            infer_types(definition, types, attrs)    # raises for ambiguous axes, as a trace does
         outs = single_op(definition, types, attrs).returns
         weak = definition.single and bool(types) and all(weaks) \
             and outs[0].type.dtype is types[0].dtype

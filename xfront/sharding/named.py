@@ -81,7 +81,7 @@ binding.set_check_pspec(_check)
 def _devices(s: Any) -> Any:
     try:
         found = s._internal_device_list
-    except binding.JaxRuntimeError:              # of an abstract mesh
+    except binding.JaxRuntimeError:              # the mesh is abstract
         found = None
     if found is None:
         raise ValueError(f"{s} has an abstract mesh, so it has no devices")

@@ -384,7 +384,7 @@ def emit_alike(definition: OpDef, x: Tracer, y: Any = None) -> Tracer:
     elif type(y) is Tracer:
         operands = (value, y.value)
     else:
-        if kind.sharding is not None and kind.sharding.spec.unreduced:   # it is no term of a sum
+        if kind.sharding is not None and kind.sharding.spec.unreduced:   # y itself is whole
             return emit(definition, x, Tracer(home, home.number(y, kind.plain, place), x.weak))
         operands = (value, home.constants.get((kind, type(y), y)) or home.number(y, kind, place))
     made, op, tracer = _new(Value), _new(Op), _new_tracer(Tracer)

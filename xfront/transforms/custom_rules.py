@@ -91,10 +91,10 @@ class Rule:
         self.owner = id(custom)
         self.tree, self.kinds, self.n_own = given.tree, given.kinds, len(given.kinds)
         top = innermost(reached)
-        self.reached = [x & ~top for x in reached]       # by derivatives further out than its own
+        self.reached = [x & ~top for x in reached]       # outer derivatives of each leaf
         self.perturbed = tuple([bool(x & top) for x in reached])
         self.types = (tuple([t for t, _ in self.kinds]) if flat is None else
-                      flat.function.param_types)   # of its own operands and the body's captures
+                      flat.function.param_types)   # own operands, then the body's captures
         self.symbolic_zeros = custom.symbolic_zeros    # whether Python sees which tangents are zero
         self.print: bytes | None = None
         self.told_apart = told_apart(custom, static) if self.symbolic_zeros else ""
@@ -258,7 +258,7 @@ class Rule:
         self.recording = False
         n, n_out = len(self.types) + len(self.captures), self.out_tree.num_leaves
         made = dead_code(Function(self.name, found.params, found.ops, found.returns[:n_out]))
-        if self.home is not None or not self.captures:   # it is never differentiated: without rules
+        if self.home is not None or not self.captures:   # nothing differentiates it
             made = expand(made)
         read = {v for op in made.ops for v in op.operands}.union(made.returns)
         b = PlacedBuilder(self.name)               # a value may depend on tangents, which are zero

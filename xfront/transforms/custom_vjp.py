@@ -54,7 +54,7 @@ class VjpRule(Rule):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.residuals: dict[tuple, _Residuals] = {}     # by their types and what is perturbed
+        self.residuals: dict[tuple, _Residuals] = {}     # key: types, and what is perturbed
 
     def request(self) -> Request:
         """Both roles in one Function."""

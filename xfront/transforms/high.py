@@ -488,7 +488,7 @@ def _refs(x: Any, target: Trace | None) -> tuple[Any, tuple[Any, ...]] | None:
         kept = x.cur_qdd()
         parts = _parts_of(x, kept)
         if any([type(p) is Tracer and p.home is target for p in parts]):
-            return None                          # it was made there by other means
+            return None                          # the value was made in `target` itself
         return kept, tuple([_part(x, i, kept) for i in range(len(parts))])
     if member.refs is None and (target is None or target.level <= member.home.level):
         return None

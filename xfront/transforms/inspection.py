@@ -208,7 +208,7 @@ def structs_of(flat: Flat, leaves: Sequence[Any]) -> list[ShapeDtypeStruct]:
                    zip(structs, following.cast(flat.function)[2], strict=True)]
     meshes = [m for m in (get_abstract_mesh(), *map(_mesh_of, leaves)) if m is not None]
     whole = next((m for m in meshes if m.axis_names), None)
-    if whole is not None and whole.explicit_axes == whole.axis_names:    # it has the whole values
+    if whole is not None and whole.explicit_axes == whole.axis_names:    # all axes are explicit
         structs = [s if s.sharding is not None else s.update(sharding=s.aval.on_mesh(
             whole).sharding) for s in structs]
     return structs

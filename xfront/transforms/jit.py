@@ -370,7 +370,7 @@ class Jitted:
             finally:
                 state.scope = outer
             if not any(type(x) is Tracer for x in found.captures):
-                self.traces[key] = found         # it serves other `jit`s of the function too
+                self.traces[key] = found         # other `jit`s of the function use it too
         if self.options.told is not None:
             found = self.options.told.moved(found)
         for k in structs:

@@ -86,7 +86,7 @@ def _origin(value: Value, op: Op) -> str:
             break
         made = {v: o for o in body.ops for v in o.results}
         kept = body.returns[place]
-        if kept in made and made[kept].definition is ops.reshard:      # it was offloaded
+        if kept in made and made[kept].definition is ops.reshard:      # the value was offloaded
             kept = made[kept].operands[0]
         if kept not in made:
             break

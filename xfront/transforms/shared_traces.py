@@ -47,7 +47,7 @@ def shared(what: Hashable, fun: Any, known: Sequence[Any], tree: Any,
             traces = _TRACES[fun] = {}
             if not at_first:
                 return trace()
-    except TypeError:                            # it has no hash, or takes no weak references
+    except TypeError:                            # `fun` has no hash or no weak references
         return trace()
     code = getattr(fun, "__code__", None)
     if state.place is not None or code is not None and is_library(code):

@@ -117,7 +117,7 @@ def argument_paths(fun: Any, args: tuple, kwargs: dict) -> tuple[str, ...]:
     try:
         signature = inspect.signature(fun)
         held = signature.bind(*args, **kwargs).arguments
-    except (TypeError, ValueError):              # it has none, or other arguments
+    except (TypeError, ValueError):              # no signature, or other arguments
         held = {"args": args, **kwargs}
     return tuple([name + keystr(path) for name, x in held.items()
                   for path, _ in tree_flatten_with_path(x)[0]])

@@ -88,7 +88,7 @@ class Traced(_Stage):
     def __init__(self, jitted: Any, flat: Flat, leaves: list, donated: list[bool], tree: Any
                  ) -> None:
         self._jitted, self._flat, self._leaves, self._donated = jitted, flat, leaves, donated
-        self._tree = tree                        # as divided by jit, with None for static ones
+        self._tree = tree                        # None stands for static arguments
         self.out_tree, self.fun_name = flat.out_tree, jitted.name
 
     @functools.cached_property

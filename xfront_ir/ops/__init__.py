@@ -15,7 +15,7 @@ FAMILIES = ("bits", "collective", "compare", "control", "conv", "convert", "cust
             "reduce", "reduce_by_body", "refs", "shape", "shard_map", "sharding", "similarity",
             "sort", "special", "strong", "terms", "while_loop", "window")
 
-for _family in FAMILIES:                          # by name: some share it with one of their ops
+for _family in FAMILIES:                          # by name: an op may have a family's name
     import_module(f"{__name__}.{_family}")
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ or_ = _logical("or")
 xor = _logical("xor")
 not_ = _logical("not", 1)
 
-shift_left = _integer("shift_left", 2)             # by the width or more: 0
+shift_left = _integer("shift_left", 2)             # a shift by the width or more gives 0
 shift_right_arithmetic = _integer("shift_right_arithmetic", 2)     # by the width or more: all sign
 shift_right_logical = _integer("shift_right_logical", 2)           # by the width or more: 0
 popcnt = _integer("popcnt", 1)

@@ -204,7 +204,7 @@ def _batch_conv(b: Builder, op: Op, operands: Values, positions: Positions, axis
         assert p is not None
         groups, out_groups, at = a["batch_groups"], 1, out_spec[0]
         lhs = _fold(b, lhs, p, lhs_spec[0], groups)
-    elif p is None:                             # it joins the output features
+    elif p is None:                             # the vmapped axis joins the output features
         groups = out_groups = a["batch_groups"] * a["feature_groups"]
         at = out_spec[1]
         rhs = _fold(b, rhs, q, rhs_spec[0], groups)

@@ -332,7 +332,7 @@ class WidenedRule(RuleOf):
 
     def changed(self, request: Request) -> Function:
         """The rule's Function with parameters for the added operands."""
-        if request.role == "bwd":                # it reads what the forward role saved
+        if request.role == "bwd":                # bwd reads what fwd saved
             return self.rule.function(request)
         n = self.n_operands
         types: Types = request.details[0]

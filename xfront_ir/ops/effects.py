@@ -50,7 +50,7 @@ def _jvp_callback(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
 def _batch_callback(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis
                     ) -> Batched:
     kind, method = op.attrs["kind"], op.attrs.get("vmap_method")
-    if op.attrs["ordered"] and kind == "io":      # those of `debug` run by example, in order
+    if op.attrs["ordered"] and kind == "io":      # `debug` calls run for each example, in order
         raise IRValueError(f"Cannot vmap an ordered {kind} callback: the examples of a batch have "
                            "no order. Use a scan, or make the callback unordered")
     if method is None and kind == "pure":

@@ -71,7 +71,7 @@ def divide_checkpoint(body: Function, linear: Flags, policy: Any) -> Checkpointe
     saved, parked = halves.saved, halves.parked
     read = tuple([i for i, v in enumerate(forward.params) if v in halves.read])
     given = [*[forward.params[i] for i in read], *saved]
-    n = len(linear) - len(forward.params)        # of the tangents, which come first
+    n = len(linear) - len(forward.params)        # the number of tangents, which come first
     b = PlacedBuilder(body.name)
     b.params = [Value(v.type.in_memory(HOST) if v in parked else v.type)
                 for v in (*parts.linear.params[:n], *given)]
@@ -151,7 +151,7 @@ class _Halves(NamedTuple):
 def _halves(ops: Sequence[Op], wanted: Sequence[Value], policy: Any) -> _Halves:
     ahead: list[Op] = []
     again: list[Op] = []
-    groups: list[list[Value]] = []               # what is saved of each op, from the last to first
+    groups: list[list[Value]] = []               # saved values of each op, the last op first
     parked: set[Value] = set()
     live = set(wanted)
     for op in reversed(ops):
@@ -214,7 +214,7 @@ def _by_turns(op: Op, live: set[Value], policy: Any) -> Divided:
         used["carry"] = carried
         if carried == stay["carry"]:
             break
-        stay["carry"] = carried                  # what a turn reads is computed in every turn
+        stay["carry"] = carried                  # later turns need them in every turn
     slots, places = _slots([half.saved for half in halves])
     turns = regions.turns(op.attrs)
     kept = [Value(t.stacked(turns) if regions.is_loop and turns is not None else t) for t in slots]

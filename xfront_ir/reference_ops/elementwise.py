@@ -39,7 +39,7 @@ def _remainder(x: Any, y: Any) -> Any:
 
 
 def _sign(x: Any) -> Any:
-    return where(x == 0, x, np.sign(x))          # that of -0.0 is -0.0
+    return where(x == 0, x, np.sign(x))          # the sign of -0.0 is -0.0
 
 
 def _logistic(x: Any) -> Any:

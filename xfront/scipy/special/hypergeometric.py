@@ -104,7 +104,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     eps = float(np.finfo(z.dtype).eps)
     far = far & (rest <= eps * abs(total)) & (other < math.log(eps))
     near_a, near_z = where(far, 1.0, a), where(far, 1.0, z)
-    half = exp(where(far, 0.0, 0.5 * below))    # by halves, for the whole may be too small
+    half = exp(where(far, 0.0, 0.5 * below))    # two factors, as their product may underflow
     made = _series((near_a,), where(far | _is_pole(b), 1.0, b), near_z, half) * half
     size, sign = _ratio((far_b,), (far_a,))
     power = size + w + (far_a - far_b) * log(w) + where(far, below, 0.0)

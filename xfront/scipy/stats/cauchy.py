@@ -44,7 +44,7 @@ def _above(z: Any) -> Any:
 
 def _point_below(q: Any) -> Any:
     """tan(pi (q - 1/2)); by the cotangent in both tails."""
-    q = emit(ops.abs, q)                       # of -0 the tangent has the other sign
+    q = emit(ops.abs, q)                       # -0 would give a tangent of the other sign
     low, high = compare(ops.lt, q, 0.25), compare(ops.gt, q, 0.75)
     tail = choose(low, q, choose(high, sub(1, q), 0.25))
     far = div(-1.0, emit(ops.tan, mul(tail, math.pi)))
