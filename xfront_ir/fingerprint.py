@@ -146,9 +146,9 @@ def _differentiates(body: Pending) -> bool:
 
 
 def _bodies(fn: Function, forward: bool = False) -> Iterator[Function]:
-    """As analysis.standing_bodies, but a transformation gives the Function that it starts from even
-    once it is carried out: the hash must not depend on whether code has looked inside before. With
-    `forward` bodies that are differentiated are left out."""
+    """As `analysis.standing_bodies`, except that a transformation counts as the Function that it
+    starts from even after it is carried out, because the hash must not depend on whether code has
+    looked inside before. With `forward`, bodies that are differentiated are left out."""
     for op in fn.ops:
         for key in op.definition.body_attrs:
             held = op.attrs.get(key)

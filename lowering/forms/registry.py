@@ -138,12 +138,12 @@ def forms_of(definition: OpDef, platform: str = "cpu") -> Sequence[Form]:
 # --- places -------------------------------------------------------------------------------
 
 def in_loops(place: Place, op: Op) -> bool:
-    """In the body of a loop."""
+    """The op is in the body of a loop."""
     return place.in_loop
 
 
 def in_programs(place: Place, op: Op) -> bool:
-    """In a program, where the op may be merged with what reads it."""
+    """The op is in a program, where it may be merged with its readers."""
     return place.has_fences
 
 

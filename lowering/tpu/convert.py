@@ -13,7 +13,7 @@ from xfront_ir.core import Op, Value
 
 @condition
 def _wide_complex(op: Op) -> bool:
-    """To c128, or from there to c64."""
+    """The conversion is to c128, or from c128 to c64."""
     given, wanted = op.operands[0].type.dtype, op.attrs["dtype"]
     return given is not wanted and wanted.is_complex and dtypes.c128 in (given, wanted)
 

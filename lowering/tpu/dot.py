@@ -18,14 +18,15 @@ have more than the 11 of TF32."""
 
 @condition
 def _another_algorithm(op: Op) -> bool:
-    """By an algorithm that TPUs do not have."""
+    """The algorithm of the product is one that TPUs do not have."""
     precision = op.attrs.get("precision")
     return type(precision) is str and precision not in (*ALGORITHMS, *AS_EXACT)
 
 
 @condition
 def _has_an_equal(op: Op) -> bool:
-    """By an algorithm in whose place products of bfloat16 are as exact."""
+    """The algorithm of the product is one that can be replaced by products of bfloat16 that are as
+    exact."""
     return op.attrs.get("precision") in AS_EXACT
 
 

@@ -528,7 +528,8 @@ class Direct:
         return self.make(key, args, kwargs) if found is None or type(found) is dict else found
 
     def make(self, key: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """As `find`, where the table does not know the key, or has a table for it."""
+        """As `find`, for a key that is not in the table, or whose entry is a table by the types
+        inside tuples."""
         kinds = _kinds((*args[self.most:], *kwargs.values()))
         if kinds is None or not self.static.issuperset(kwargs):
             return None

@@ -102,7 +102,7 @@ class Grad(Transformation):
                                strong)
 
     def types(self, function: Function, request: Request) -> Types:
-        """Of the parameters and of the results."""
+        """The types of the parameters and of the results."""
         active = request.details[0]
         grads = [v.type.cotangent for v, a in zip(function.params, active, strict=False) if a]
         return function.param_types, (*function.return_types, *grads)
@@ -158,7 +158,7 @@ class Jvp(Transformation):
                               *range(n + k + m, total))
 
     def types(self, function: Function, request: Request) -> Types:
-        """Of the parameters and of the results."""
+        """The types of the parameters and of the results."""
         (active,) = request.details
         n = len(active)
         types = function.param_types
@@ -225,7 +225,7 @@ class Vectorize(Transformation):
         return made.replace(weak_returns=function.weak_returns)
 
     def types(self, function: Function, request: Request) -> Types:
-        """Of the parameters and of the results."""
+        """The types of the parameters and of the results."""
         positions, (_, size), out = request.details
         filled = padded(positions, len(function.params), None)
         return (tuple([batched(t, p, size) for t, p in

@@ -1,4 +1,4 @@
-"""What `test_explicit.py` runs in a process with eight CPU devices: types over explicit axes.
+"""Checks on eight CPU devices, run by `test_on_eight_devices.py`: types over explicit axes.
 
 The types and the classes of errors are JAX's, for the same functions. Most are asked of the trace
 alone.

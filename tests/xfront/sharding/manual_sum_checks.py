@@ -1,4 +1,4 @@
-"""What `test_manual_sums.py` runs in a process with eight CPU devices: unreduced and reduced values
+"""Checks on eight CPU devices, run by `test_on_eight_devices.py`: unreduced and reduced values
 inside `shard_map`.
 
 The types and the casts that there are are JAX's, for the same functions.

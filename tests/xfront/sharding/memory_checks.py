@@ -1,4 +1,4 @@
-"""What `test_memory.py` runs in a process with eight CPU devices: values in the host's memory.
+"""Checks on eight CPU devices, run by `test_on_eight_devices.py`: values in the host's memory.
 
 Types, memories of results and classes of errors are JAX's, for the same functions.
 """

@@ -1,4 +1,4 @@
-"""What `test_shard_map.py` runs in a process with eight CPU devices: each `check_*` is a test."""
+"""Checks of shard_map on eight CPU devices, run by `test_on_eight_devices.py`."""
 
 from __future__ import annotations
 

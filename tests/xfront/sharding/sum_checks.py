@@ -1,5 +1,5 @@
-"""What `test_sums.py` runs in a process with eight CPU devices: values of which devices hold terms
-of a sum (`unreduced`), and values whose cotangents are such (`reduced`).
+"""Checks on eight CPU devices, run by `test_on_eight_devices.py`: values of which each device holds
+a term of a sum (`unreduced`), and values whose cotangents are such (`reduced`).
 
 The types and the classes of errors are JAX's, for the same functions.
 """
