@@ -1,8 +1,8 @@
-"""Options that programs may name and that have no effect here.
+"""Options without effect, which programs may set.
 
-`REFUSED` has options that would change values, errors, placement or compiled programs: only the
-default is accepted, and the text says what to do instead. `IDLE` has options that change nothing of
-this kind: any value of the default's type is accepted, and the text says why it has no effect.
+An option in `REFUSED` would change values, errors, placement or compiled programs: any value but
+the default raises, and the text says what to do instead. An option in `IDLE` would change nothing
+of this kind: any value of the default's type is accepted, and the text says why it has no effect.
 Options with an effect are in `base/config.py`; docs/options.md lists all.
 """
 
