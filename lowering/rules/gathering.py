@@ -119,6 +119,13 @@ def _uneven(mesh: MeshAxes, op: Op) -> list[int]:
             if d not in op.attrs["update_window_dims"] and any([n % part for part in parts])]
 
 
+def _is_constant(x: Any) -> bool:
+    """Whether a value of the module is a constant, or one that is repeated."""
+    name = getattr(x.owner, "name", "")          # a block, of which x is a parameter, has none
+    return name == "stablehlo.constant" or (
+        name == "stablehlo.broadcast_in_dim" and _is_constant(x.owner.operands[0]))
+
+
 def _undivided(ctx: RuleContext, op: Op, indices: Any, updates: Any) -> tuple[Any, Any]:
     """Indices and updates, whole where XLA's partitioner would lose updates. Maxima and minima of
     floats are taken where all updates are: NaN is lost between devices."""
@@ -138,7 +145,7 @@ def _scatter_with(combine: Callable[..., Callable[..., Any]] | None) -> Callable
         a, operand, of_updates = op.attrs, op.operands[0].type, op.operands[2].type
         limits = _limits(op)
         indices, updates = _undivided(ctx, op, indices, updates)
-        if ctx.is_shared and compat.VERSION < (0, 11):
+        if ctx.is_shared and compat.VERSION < (0, 11) and not _is_constant(x):
             # XLA adds up the place in the whole and that in a device's part, if both are slices
             x = ctx.create("stablehlo.optimization_barrier", [x], [operand])
         indices, of_indices = widened(ctx, indices, op.operands[1].type, limits)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-USUAL = 200
+USUAL = 140
 
 
 def count() -> int:

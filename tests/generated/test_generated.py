@@ -1,6 +1,6 @@
 """Generated programs: all laws hold for each.
 
-    pytest tests/generated                                    the 200 programs of every run
+    pytest tests/generated                                    the 140 programs of every run
     XFRONT_GENERATED=2000 pytest tests/generated              more, others every day
     pytest tests/generated --hypothesis-seed=17 -k first      the batch that seed 17 gives
 

@@ -135,7 +135,7 @@ def _likeness(old: tuple, new: tuple) -> float:
 
 def _differences(old: tuple, new: tuple, names: Sequence[str]) -> list[str]:
     found = []
-    (statics, tree, kinds, options, axes, sets, inside), before = new, old
+    (statics, tree, kinds, options, axes, sets), before = new, old
     if statics != before[0]:
         found.append("  different static arguments: now "
                      f"{[(p, x) for p, _, x in statics]} and before "
@@ -157,9 +157,6 @@ def _differences(old: tuple, new: tuple, names: Sequence[str]) -> list[str]:
         shown = [None if s is None else [sorted(x) for x in s] for s in (sets, before[5])]
         found.append("  arguments vary over different axes of a shard_map: now "
                      f"{shown[0]} and before {shown[1]}")
-    if inside != before[6]:
-        found.append("  derivatives around the call: there are some now" if inside else
-                     "  derivatives around the call: there were some before")
     return found
 
 

@@ -10,6 +10,7 @@ import xfront
 import xfront.numpy as jnp
 import xfront.random as random
 from tests.recorded.record_random_api import CASES, evaluate
+from xfront.base import dtypes
 
 RECORDED = json.loads((Path(__file__).parents[2] / "recorded" / "random_api.json").read_text())
 
@@ -33,7 +34,7 @@ def test_stream(found, case):
 
 
 def as_dtype(name):
-    return xfront.dtypes.as_dtype(name)
+    return dtypes.as_dtype(name)
 
 
 def eps(name):
