@@ -72,6 +72,12 @@ def _extremum(direction: str, type: TensorType) -> Callable[..., Any]:
     return lambda ctx, a, c: extremum(ctx, direction, a, c, type)
 
 
+def _is_one_vector(of_indices: TensorType) -> bool:
+    """Whether XLA takes one slice, which it merges with a slice that the operand may be: it adds up
+    both starts before it clamps either."""
+    return math.prod(of_indices.shape[:-1]) == 1
+
+
 @rule(ops.gather)
 def _gather(ctx: RuleContext, op: Op, x: Any, indices: Any) -> Any:
     a, operand, of_indices = op.attrs, op.operands[0].type, op.operands[1].type
@@ -79,6 +85,8 @@ def _gather(ctx: RuleContext, op: Op, x: Any, indices: Any) -> Any:
     limits = tuple(operand.shape[d] - sizes[d] for d in a["start_index_map"])
     indices = ctx.undivided(indices, of_indices, (of_indices.ndim - 1,))
     indices, of_indices = widened(ctx, indices, of_indices, limits)
+    if a["mode"] == "clip" and limits and _is_one_vector(of_indices) and compat.VERSION < (0, 11):
+        indices = _clamped(ctx, indices, of_indices, limits)
     windows = (*a["offset_dims"], *word_axes(result.type))
     numbers = _numbers("gather", of_indices.ndim - 1, offset_dims=windows,
                        collapsed_slice_dims=a["collapsed_slice_dims"],

@@ -8,7 +8,7 @@ import pytest
 import xfront
 import xfront.numpy as jnp
 from lowering import compat, compile
-from lowering.cpu import libraries
+from lowering.cpu import extrema_in_loops, libraries
 from lowering.forms.extras import NOTHING, Extras
 from tests.lowering.cpu.against_plain import named
 from xfront_ir import ops
@@ -178,3 +178,36 @@ def test_sums_of_differences_that_nothing_else_reads_are_left_to_xla() -> None:
     assert not chosen(lambda x: differences(x) + (x * x).sum(), 65)
     assert not chosen(xfront.value_and_grad(differences), 65)
     assert not chosen(lambda x: (x[1:] ** 2).sum(), 65)
+
+
+NEAR = {
+    "before": lambda x: jnp.maximum(x, 0.0).sum(1),
+    "in a call": lambda x: xfront.nn.relu(2 * x).sum(1),
+    "after": lambda x: jnp.minimum(x.sum(1), 1.0),
+    "after a broadcast": lambda x: jnp.maximum(jnp.square(x.sum(1)[:, None]) + jnp.ones(3), 0.0),
+    "in a loop": lambda x: xfront.lax.fori_loop(
+        0, 1, lambda i, c: c + jnp.maximum(x, 0.0).sum(1), jnp.zeros(len(x))),
+}
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_extrema_beside_reductions_keep_nan(name, monkeypatch) -> None:
+    x = np.ones((5000, 8), np.float32)
+    x[3, 5] = np.nan
+    for flag in "01":
+        monkeypatch.setenv("XFRONT_CPU_FORMS", flag)
+        made = np.asarray(xfront.jit(lambda x: NEAR[name](x))(x))
+        assert np.isnan(made[3]).all() and not np.isnan(np.delete(made, 3, 0)).any()
+
+
+def test_programs_whose_extrema_meet_no_reduction_keep_the_library() -> None:
+    def chosen(f, *args):
+        return extrema_in_loops.meet(simplify(xfront.make_jaxpr(f)(*args).ir))
+
+    x, w = np.ones((5000, 8), np.float32), np.ones((8, 8), np.float32)
+    assert chosen(lambda x: jnp.exp(jnp.maximum(x, 0.0)).T.sum(0), x)
+    assert chosen(lambda x: jnp.maximum(xfront.jit(jnp.sum, static_argnums=1)(x, 1), 0.0), x)
+    assert not chosen(lambda x: jnp.maximum(x, 0.0).sum(), x[:500])
+    assert not chosen(lambda x, w: (jnp.maximum(x, 0.0) @ w).sum(), x, w)
+    assert not chosen(lambda x: jnp.maximum(x, 0).sum(), x.astype(np.int32))
+    assert not chosen(lambda x: jnp.maximum(x, 0.0), x)
