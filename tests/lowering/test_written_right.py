@@ -220,6 +220,25 @@ def test_starts_of_slices_of_slices_are_clamped_one_by_one() -> None:
         check(parts, *([numbers, *[np.int32(s) for s in pair]] * 2), numbers)
 
 
+def windowed(n: int) -> Part:
+    """A window at an index, of a window at another, whose indices are clamped."""
+    def make(b: Builder, x: Any, *given: Any) -> Any:
+        for size, at in zip((n // 2, 4), given, strict=True):
+            x = b.emit(ops.gather, x, at, offset_dims=(0,), collapsed_slice_dims=(),
+                       operand_batching_dims=(), start_indices_batching_dims=(),
+                       start_index_map=(0,), slice_sizes=(size,), mode="clip", fill_value=None,
+                       indices_are_sorted=False, unique_indices=False)
+        return x
+
+    return [of("f32", n), of("i32", 1), of("i32", 1)], make
+
+
+def test_indices_of_windows_of_windows_are_clamped_one_by_one() -> None:
+    for pair in PAIRS:
+        check([windowed(20)], np.arange(20, dtype=np.float32),
+              *[np.array([i], np.int32) for i in pair])
+
+
 TOO_FAR = (("u8", 200), ("u16", 65535), ("u32", 2 ** 31), ("u64", 2 ** 64 - 1), ("i8", 100),
            ("i8", -3), ("i64", 2 ** 40), ("u8", 3))
 
