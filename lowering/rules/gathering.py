@@ -85,7 +85,7 @@ def _gather(ctx: RuleContext, op: Op, x: Any, indices: Any) -> Any:
     limits = tuple(operand.shape[d] - sizes[d] for d in a["start_index_map"])
     indices = ctx.undivided(indices, of_indices, (of_indices.ndim - 1,))
     indices, of_indices = widened(ctx, indices, of_indices, limits)
-    if a["mode"] == "clip" and limits and _is_one_vector(of_indices) and compat.VERSION < (0, 11):
+    if a["mode"] == "clip" and limits and _is_one_vector(of_indices) and compat.VERSION < (0, 12):
         indices = _clamped(ctx, indices, of_indices, limits)
     windows = (*a["offset_dims"], *word_axes(result.type))
     numbers = _numbers("gather", of_indices.ndim - 1, offset_dims=windows,
