@@ -8,7 +8,9 @@ right, and a program in which a reduction and an extremum of floats may meet get
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
 
 from xfront_ir import ops
 from xfront_ir.analysis import functions
@@ -59,9 +61,7 @@ class _Search:
         return found
 
     def _made(self, op: Op, given: Sequence[int]) -> Sequence[int]:
-        definition, read = op.definition, 0
-        for f in given:
-            read |= f
+        definition, read = op.definition, _together(given)
         if definition.has_bodies:
             return self._made_by_bodies(op, given)
         if definition in _REDUCTIONS:
@@ -74,13 +74,19 @@ class _Search:
         return (read if alike else 0,) * len(op.results)
 
     def _made_by_bodies(self, op: Op, given: Sequence[int]) -> Sequence[int]:
-        """A body that stands in its call is part of the loops around it; others are not."""
+        """The body of a call stands in its place. XLA puts a loop of one turn, and a branch that is
+        known, there too, so any operand may reach any parameter of theirs."""
         bodies = list(bodies_of(op))
         if op.definition.is_call and len(bodies) == 1 and len(bodies[0].params) == len(given):
             return self.returned(bodies[0], tuple(given))
+        read = made = _together(given)
         for body in bodies:
-            self.returned(body, (0,) * len(body.params))
-        return (0,) * len(op.results)
+            made |= _together(self.returned(body, (read,) * len(body.params)))
+        return (made,) * len(op.results)
+
+
+def _together(flags: Iterable[int]) -> int:
+    return reduce(or_, flags, 0)
 
 
 __all__ = ["meet"]

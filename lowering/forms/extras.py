@@ -19,7 +19,7 @@ FENCES = 7
 FORMS = 42
 """Version of the forms for CPU and of their conditions."""
 
-NEEDED = 8
+NEEDED = 9
 """Version of those among them that are needed for right values, and of the options that are."""
 
 

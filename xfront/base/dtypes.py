@@ -1,9 +1,4 @@
-"""Dtypes: the scalar type objects that users name (`float32`), and functions on dtypes.
-
-A scalar type is a class that stands for a dtype: calling it makes an array, and it is accepted
-wherever a dtype is. Dtypes themselves are those of NumPy and ml_dtypes, and key types.
-`binding/promotion.py` decides to which dtype two others promote.
-"""
+"""What `xfront.dtypes` offers, whose file says how it is used."""
 
 from __future__ import annotations
 

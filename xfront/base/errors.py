@@ -1,8 +1,4 @@
-"""The errors that users catch: names and base classes of `jax.errors`, messages of our own.
-
-Each class takes a plain message; the code that raises writes it (what happened, where, what to
-write instead). A class may get a tracer instead of a message, which is then made from the tracer.
-"""
+"""What `xfront.errors` offers, whose file says how it is used."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Events that libraries record, and listeners that are called for each event.
-
-What is traced and compiled is recorded as durations with `fun_name`: `TRACE` for each outermost
-`jit`, `TO_MLIR` where a program was lowered, and `COMPILE` where it was compiled or loaded from
-disk. Nothing is recorded for a program that the process knows already.
-"""
+"""What `xfront.monitoring` offers, whose file says how it is used."""
 
 from __future__ import annotations
 

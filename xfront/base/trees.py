@@ -1,10 +1,4 @@
-"""Trees: nested containers taken apart into leaves and put together again.
-
-None, tuples, named tuples, lists, dicts, `OrderedDict` and `defaultdict` are nodes, and so are
-instances of every registered class; any other object is a leaf. There are two registries: that of
-users (`default_registry`), and that of the compiled front doors, which also takes typed keys apart;
-for users these are leaves. `register_*` enters a class in both.
-"""
+"""What `xfront.tree_util` offers, whose file says how it is used."""
 
 from __future__ import annotations
 

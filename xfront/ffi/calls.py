@@ -1,12 +1,4 @@
-"""Calls of compiled functions by name: XLA's foreign function interface.
-
-A function in C or C++, compiled against the headers in `include_dir()`, is registered under a name
-and called from traced programs:
-
-    library = ctypes.CDLL("./libscale.so")
-    ffi.register_ffi_target("scale", ffi.pycapsule(library.Scale), platform="cpu")
-    ffi.ffi_call("scale", xfront.ShapeDtypeStruct(x.shape, x.dtype))(x, factor=np.float32(2))
-"""
+"""What `xfront.ffi` offers, whose file says how it is used."""
 
 from __future__ import annotations
 

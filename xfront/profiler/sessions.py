@@ -1,13 +1,4 @@
-"""Profiles of the time and the memory that a program uses, recorded by XLA's profiler.
-
-    with profiler.trace("/tmp/profile"):
-        for step in range(3):
-            with profiler.StepTraceAnnotation("train", step_num=step):
-                params = train_step(params).block_until_ready()
-
-The profile is then in the folder `plugins/profile/<time>` below it; XProf, TensorBoard and
-ui.perfetto.dev show it.
-"""
+"""What `xfront.profiler` offers, whose file says how it is used."""
 
 from __future__ import annotations
 

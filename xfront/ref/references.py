@@ -1,9 +1,4 @@
-"""Mutable references to arrays, for programs that update in place; see docs/refs.md.
-
-In a trace, reads and writes are ops (`xfront_ir/ops/refs.py`). A Ref from outside becomes a
-parameter of the trace that uses it, as an array does. From then on that trace records all reads and
-writes of the Ref in order, even where the values belong to other traces.
-"""
+"""What `xfront.ref` offers, whose file says how it is used."""
 
 from __future__ import annotations
 

@@ -232,5 +232,5 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return shapes_of(*trace_for(with_arrays(fun), args, kwargs, set(), "eval_shape"))
 
 
-__all__ = ["ClosedProgram", "eval_shape", "make_ir", "make_jaxpr", "typeof"]
+__all__ = ["eval_shape", "make_ir", "make_jaxpr", "typeof"]
 _public("xfront", globals())

@@ -1,9 +1,4 @@
-"""Stages of a jitted function, which can be inspected: traced, lowered and compiled.
-
-    traced = jit(f).trace(x)       the IR: `.ir`, `.jaxpr`, `.as_text()`
-    lowered = traced.lower()       StableHLO: `.as_text()`, `.compiler_ir()`
-    compiled = lowered.compile()   machine code: callable, `.as_text()`, `.cost_analysis()`
-"""
+"""What `xfront.stages` offers, whose file says how it is used."""
 
 from __future__ import annotations
 

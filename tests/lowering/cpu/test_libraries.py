@@ -187,6 +187,10 @@ NEAR = {
     "after a broadcast": lambda x: jnp.maximum(jnp.square(x.sum(1)[:, None]) + jnp.ones(3), 0.0),
     "in a loop": lambda x: xfront.lax.fori_loop(
         0, 1, lambda i, c: c + jnp.maximum(x, 0.0).sum(1), jnp.zeros(len(x))),
+    "before a loop of one turn": lambda x: xfront.lax.scan(
+        lambda c, _: (c, c.sum(1)), jnp.maximum(x, 0.0), None, length=1)[1][0],
+    "after a loop of one turn": lambda x: jnp.maximum(xfront.lax.fori_loop(
+        0, 1, lambda i, c: x.sum(1), jnp.zeros(len(x))), 0.0),
 }
 
 
