@@ -9,7 +9,8 @@ all products of a program are estimated for both libraries.
 YNNPACK also computes reductions, and adds up long rows with vectors. It sets up each reduction when
 a process first runs it. Where many reductions are small, this takes longer than XLA's own loops
 lose in a hundred runs, and those loops are chosen. So they are for differences of slices, and where
-YNNPACK would add up repeated terms wrongly (`repeated.py`) or lose NaN (`extrema_in_loops.py`).
+YNNPACK would add up repeated terms wrongly (`repeated.py`), lose NaN or hold 8-bit integers in
+their range (`beside_reductions.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.definition import OpDef
 from xfront_ir.traits import ELEMENTWISE
 
-from . import extrema_in_loops, repeated
+from . import beside_reductions, repeated
 
 OPTION = "xla_cpu_experimental_ynn_fusion_type"
 GAIN = 0.95
@@ -65,7 +66,7 @@ def options(function: Function, for_speed: bool) -> tuple[tuple[str, str], ...]:
     if not compat.CHOOSES_LIBRARY:
         return ()
     with_products = with_convolutions = False
-    with_reductions = extrema_in_loops.meet(function) or (
+    with_reductions = beside_reductions.meet(function) or (
         compat.VERSION < (0, 11) and repeated.repeats_somewhere(function))
     if for_speed and platform.machine() in ("x86_64", "AMD64"):
         found = list(_ops_inside(function))

@@ -8,11 +8,12 @@ import pytest
 import xfront
 import xfront.numpy as jnp
 from lowering import compat, compile
-from lowering.cpu import extrema_in_loops, libraries
+from lowering.cpu import beside_reductions, libraries
 from lowering.forms.extras import NOTHING, Extras
 from tests.lowering.cpu.against_plain import named
 from xfront_ir import ops
 from xfront_ir.passes.pipeline import simplify
+from xfront_ir.reference import evaluate
 
 FORMS = Extras(forms=1)
 BEFORE_11 = compat.VERSION < (0, 11)
@@ -189,6 +190,9 @@ NEAR = {
         0, 1, lambda i, c: c + jnp.maximum(x, 0.0).sum(1), jnp.zeros(len(x))),
     "before a loop of one turn": lambda x: xfront.lax.scan(
         lambda c, _: (c, c.sum(1)), jnp.maximum(x, 0.0), None, length=1)[1][0],
+    "after windows": lambda x: jnp.maximum(xfront.lax.reduce_window(
+        x, 0.0, xfront.lax.add, (1, 8), (1, 8), "VALID"), 0.0)[:, 0],
+    "after products of one term": lambda x: jnp.maximum(x.sum(1)[:, None] @ jnp.ones((1, 2)), 0.0),
     "after a loop of one turn": lambda x: jnp.maximum(xfront.lax.fori_loop(
         0, 1, lambda i, c: x.sum(1), jnp.zeros(len(x))), 0.0),
 }
@@ -204,9 +208,39 @@ def test_extrema_beside_reductions_keep_nan(name, monkeypatch) -> None:
         assert np.isnan(made[3]).all() and not np.isnan(np.delete(made, 3, 0)).any()
 
 
+def test_8_bit_integers_beside_reductions_leave_their_range(monkeypatch) -> None:
+    """What XLA makes a product of elements, and windows that it makes a reduction, too."""
+    lax = xfront.lax
+    steps = {"product": lambda x, y: x * y, "sum": lambda x, y: x + y,
+             "negative": lambda x, y: -x, "quotient": lambda x, y: lax.div(x, y),
+             "matrices": lambda x, y: lax.dot_general(x, y, (((), ()), ((0, 1), (0, 1)))),
+             "other": lambda x, y: x.astype("uint8" if x.dtype == "int8" else "int8")}
+
+    def reductions(x):
+        windows = lax.reduce_window(x, np.array(0, x.dtype), lax.max, (3, 1, 1), (3, 1, 1), "VALID")
+        return [x.max(0), x.min(0), windows[0]]
+
+    for flag in "01":
+        monkeypatch.setenv("XFRONT_CPU_FORMS", flag)
+        for dtype in ("int8", "uint8"):
+            info, rng = np.iinfo(dtype), np.random.default_rng(0)
+            x, y = (rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+                    for shape in ((3, 8, 700), (8, 700)))
+            y[y == 0] = -1 if info.min else 1
+            for name, step in steps.items():
+                def run(x, y, step=step):
+                    after = [step(r, y) for r in reductions(x)]
+                    return [*after, *reductions(xfront.vmap(step, (0, None))(x, y))]
+
+                made = xfront.make_ir(run)(x, y)
+                right = evaluate(made.ir, x, y, *made.consts)
+                for got, want in zip(xfront.jit(run)(x, y), right, strict=True):
+                    np.testing.assert_array_equal(got, want, err_msg=f"{name}, {dtype}")
+
+
 def test_programs_whose_extrema_meet_no_reduction_keep_the_library() -> None:
     def chosen(f, *args):
-        return extrema_in_loops.meet(simplify(xfront.make_jaxpr(f)(*args).ir))
+        return beside_reductions.meet(simplify(xfront.make_jaxpr(f)(*args).ir))
 
     x, w = np.ones((5000, 8), np.float32), np.ones((8, 8), np.float32)
     assert chosen(lambda x: jnp.exp(jnp.maximum(x, 0.0)).T.sum(0), x)
@@ -215,3 +249,6 @@ def test_programs_whose_extrema_meet_no_reduction_keep_the_library() -> None:
     assert not chosen(lambda x, w: (jnp.maximum(x, 0.0) @ w).sum(), x, w)
     assert not chosen(lambda x: jnp.maximum(x, 0).sum(), x.astype(np.int32))
     assert not chosen(lambda x: jnp.maximum(x, 0.0), x)
+    assert chosen(lambda x: x.max(1) + 1, np.tile(x.astype(np.int8), (2, 1)))
+    assert not chosen(lambda x: x.max(0), x.astype(np.int8))
+    assert not chosen(lambda x: x.max(1) + 1, x.astype(np.int16))

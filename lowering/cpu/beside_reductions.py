@@ -1,9 +1,10 @@
-"""Programs in which YNNPACK would lose NaN in a maximum or minimum of two arrays.
+"""Programs in which YNNPACK would compute an operation beside a reduction otherwise than XLA.
 
 YNNPACK computes a reduction in one loop with elementwise operations on what it reads or gives, on
-all jaxlibs so far, and its `maximum` of NaN and a number is the number: the sum of `relu(x)` is
-finite where `x` has a NaN, and so is `relu` of a sum from 4,096 elements on. XLA's own loops are
-right, and a program in which a reduction and an extremum of floats may meet gets them.
+all jaxlibs so far. There its `maximum` of NaN and a number is the number: the sum of `relu(x)` is
+finite where `x` has a NaN, and so is `relu` of a sum from 4,096 elements on. What goes beyond the
+range of 8-bit integers is the greatest or the least: `max(x) + 1` of int8 is 127 for -128. XLA's
+own loops are right, and a program in which a reduction and such an operation may meet gets them.
 """
 
 from __future__ import annotations
@@ -18,27 +19,42 @@ from xfront_ir.core import Function, Op, bodies_of
 from xfront_ir.traits import ELEMENTWISE, MOVES
 
 _EXTREMA = (ops.max, ops.min)
-_REDUCTIONS = (ops.reduce_sum, ops.reduce_max, ops.reduce_min)
+_REDUCTIONS = (ops.reduce_sum, ops.reduce_max, ops.reduce_min, ops.reduce_window_sum,
+               ops.reduce_window_max, ops.reduce_window_min)
 _LEAST = 2 ** 12
 """YNNPACK gets loops over this many elements or more."""
 
-_OF_EXTREMUM, _OF_REDUCTION = 1, 2
+_OTHERWISE, _OF_REDUCTION = 1, 2
 Flags = tuple[int, ...]
 
 
 def meet(function: Function) -> bool:
-    """Whether a reduction and an extremum of floats may be computed in one loop."""
-    if not any([_is_extremum(op) for fn in functions(function) for op in fn.ops]):
+    """Whether a reduction and an op that YNNPACK computes otherwise may be in one loop."""
+    if not any([_is_otherwise(op) for fn in functions(function) for op in fn.ops]):
         return False
     return _Search().met(function)
 
 
-def _is_extremum(op: Op) -> bool:
-    return op.definition in _EXTREMA and op.results[0].type.dtype.is_float
+def _is_otherwise(op: Op) -> bool:
+    if not op.results or not _in_loops(op):
+        return False
+    dtype = op.results[0].type.dtype
+    if dtype.is_float:
+        return op.definition in _EXTREMA
+    return dtype.is_integer and dtype.bits == 8 and MOVES not in op.definition.traits
+
+
+def _in_loops(op: Op) -> bool:
+    """Whether XLA computes the op in a loop with others: products of one term are products of
+    elements."""
+    if op.definition is ops.dot_general:
+        shape = op.operands[0].type.shape
+        return all([shape[d] == 1 for d in op.attrs["contract"][0]])
+    return ELEMENTWISE in op.definition.traits or MOVES in op.definition.traits
 
 
 class _Search:
-    """Which values elementwise operations compute from extrema, and which from reductions."""
+    """Which values are computed by such ops and by reductions, in the same loop."""
 
     def __init__(self) -> None:
         self.found = False
@@ -65,13 +81,12 @@ class _Search:
         if definition.has_bodies:
             return self._made_by_bodies(op, given)
         if definition in _REDUCTIONS:
-            self.found |= bool(read & _OF_EXTREMUM) and op.operands[0].type.size >= _LEAST
+            self.found |= bool(read & _OTHERWISE) and op.operands[0].type.size >= _LEAST
             return (_OF_REDUCTION,) * len(op.results)
-        if _is_extremum(op):
+        if _is_otherwise(op):
             self.found |= bool(read & _OF_REDUCTION) and op.results[0].type.size >= _LEAST
-            return (read | _OF_EXTREMUM,)
-        alike = ELEMENTWISE in definition.traits or MOVES in definition.traits
-        return (read if alike else 0,) * len(op.results)
+            return (read | _OTHERWISE,)
+        return (read if _in_loops(op) else 0,) * len(op.results)
 
     def _made_by_bodies(self, op: Op, given: Sequence[int]) -> Sequence[int]:
         """The body of a call stands in its place. XLA puts a loop of one turn, and a branch that is
