@@ -75,6 +75,7 @@ def single_operations(jax: Any, jnp: Any) -> Iterator[tuple[str, Callable[..., A
         a, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"), (image,)
     yield "average-pool 3x3", lambda a: lax.reduce_window(
         a, 0.0, lax.add, (1, 3, 3, 1), (1, 1, 1, 1), "SAME") / 9.0, (image,)
+    yield "interleave", lambda a: jnp.stack([a, -a], axis=-1).ravel(), (uniform(jnp, 65_536),)
     yield "associative scan", lambda a: lax.associative_scan(jnp.maximum, a, axis=0), (x,)
     yield "erf", lax.erf, (x,)
     yield "lgamma", lambda a: lax.lgamma(a + 2.0), (x,)

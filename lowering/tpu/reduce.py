@@ -1,49 +1,86 @@
-"""Sums on TPU: the one in the derivative of a softmax."""
+"""Running reductions on TPU, in blocks: XLA reduces every window of up to 128 elements anew.
+
+The windows are those of the eight elements of a block. The combination of all blocks before a block
+comes from a tree of the blocks' totals; if these are many, they are divided into blocks again.
+"""
 
 from __future__ import annotations
 
-from lowering.forms.conditions import of
-from lowering.forms.places import Place
+from typing import Any
+
+from lowering.forms.conditions import condition
+from lowering.forms.prefixes import prefixes
 from lowering.tpu import form
-from xfront_ir import dtypes, ops
+from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-from xfront_ir.ops.formulas import Term
+from xfront_ir.definition import OpDef
+from xfront_ir.dtypes import greatest, least
+from xfront_ir.ops.reduce import cut
 
-from . import running  # noqa: F401  (forms of the same family)
+BLOCK = 8
+"""Elements of a block."""
 
+MOST = 32
+"""So many totals are combined in a tree at most."""
 
-def softmax(place: Place, op: Op) -> list[Value] | None:
-    """The operand is x * (e / s) * -(1 / s), with e = exp(z - max z) and s = sum e of each row: x,
-    e and s."""
-    product = place.operation(op.operands[0], ops.mul)
-    slope = product and place.operation(product.operands[1], ops.mul)
-    if product is None or slope is None:
-        return None
-    share = place.operation(slope.operands[0], ops.div)
-    opposite = place.operation(slope.operands[1], ops.neg)
-    inverse = opposite and place.operation(opposite.operands[0], ops.div)
-    if share is None or inverse is None:
-        return None
-    (e, s), (number, other) = share.operands, inverse.operands
-    sums, exponential = place.operation(s, ops.broadcast_in_dim), place.operation(e, ops.exp)
-    total = sums and place.operation(sums.operands[0], ops.reduce_sum)
-    shifted = exponential and place.operation(exponential.operands[0], ops.sub)
-    top = shifted and place.operation(shifted.operands[1], ops.broadcast_in_dim)
-    greatest = top and place.operation(top.operands[0], ops.reduce_max)
-    if not (total and shifted and greatest):
-        return None
-    found = (other is s and place.constant(number) == 1 and total.operands[0] is e
-             and greatest.operands[0] is shifted.operands[0]
-             and op.attrs["axes"] == total.attrs["axes"] == greatest.attrs["axes"])
-    return [product.operands[0], e, total.results[0]] if found else None
+@condition
+def _of_columns(op: Op) -> bool:
+    """Real, along more than 128 rows of a matrix with 128 or more columns."""
+    x = op.operands[0].type
+    return (x.ndim == 2 and op.attrs["axis"] == 0 and x.shape[0] > 128 and x.shape[1] >= 128
+            and not x.dtype.is_complex)
 
 
-# XLA computes the sum in one kernel with a product of matrices that makes x, if there is no
-# quotient between them.
-@form(ops.reduce_sum, when=of(dtypes.f32, dtypes.bf16, dtypes.f64), reads=softmax)
-def slope_of_softmax(b: Builder, op: Op, terms: Value, x: Value, e: Value, s: Value) -> Value:
-    """The sum of x e, times -1 / s^2, which is in range for 1 <= s < 2 ** 63."""
-    rows = Term(b, s)
-    made = ops.reduce_sum(Term(b, x) * Term(b, e), axes=op.attrs["axes"])
-    return (made * (-1 / (rows * rows))).value
+@form(ops.cumprod, when=_of_columns)
+def cumprod(b: Builder, op: Op, x: Value) -> Value:
+    """Products of eight elements, and of all blocks before them."""
+    return _running(b, op, x, ops.mul, 1)
+
+
+@form(ops.cummax, when=_of_columns)
+def cummax(b: Builder, op: Op, x: Value) -> Value:
+    """Maxima of eight elements, and of all blocks before them."""
+    return _running(b, op, x, ops.max, least(x.type.dtype))
+
+
+@form(ops.cummin, when=_of_columns)
+def cummin(b: Builder, op: Op, x: Value) -> Value:
+    """Minima of eight elements, and of all blocks before them."""
+    return _running(b, op, x, ops.min, greatest(x.type.dtype))
+
+
+def _running(b: Builder, op: Op, x: Value, combine: OpDef[Value], start: Any) -> Value:
+    axis, reverse = op.attrs["axis"], op.attrs["reverse"]
+    n = x.type.shape[axis]
+    beyond = -n % BLOCK
+    if beyond:
+        x = _padded(b, x, start, axis, *((beyond, 0) if reverse else (0, beyond)))
+    shape = x.type.shape
+    blocks = b.emit(ops.reshape, x,
+                    shape=(*shape[:axis], shape[axis] // BLOCK, BLOCK, *shape[axis + 1:]))
+    within = b.emit(op.definition, blocks, axis=axis + 1, reverse=reverse)
+    last = 0 if reverse else BLOCK - 1
+    totals = cut(b, within, axis + 1, last, last + 1)
+    count = shape[axis] // BLOCK
+    if count <= MOST:
+        parts = [cut(b, totals, axis, i, i + 1) for i in range(count)][::-1 if reverse else 1]
+        parts = [b.full(parts[0].type, start), *prefixes(b, combine, parts[:-1])]
+        before = b.emit(ops.concatenate, *parts[::-1 if reverse else 1], dimension=axis)
+    else:
+        made = _running(b, op, totals, combine, start)
+        made = cut(b, made, axis, 1, count) if reverse else cut(b, made, axis, 0, count - 1)
+        before = _padded(b, made, start, axis, *((0, 1) if reverse else (1, 0)))
+    before = b.emit(ops.broadcast_in_dim, before, shape=within.type.shape,
+                    dims=tuple(range(within.type.ndim)))
+    made = b.emit(ops.reshape, b.emit(combine, before, within), shape=shape)
+    if not beyond:
+        return made
+    return cut(b, made, axis, beyond, n + beyond) if reverse else cut(b, made, axis, 0, n)
+
+
+def _padded(b: Builder, x: Value, start: Any, axis: int, low: int, high: int) -> Value:
+    """`x` with `start` before and after it along an axis."""
+    lows, highs, none = [tuple([size if d == axis else 0 for d in range(x.type.ndim)])
+                         for size in (low, high, 0)]
+    return b.emit(ops.pad, x, b.literal(start, x.type.dtype), low=lows, high=highs, interior=none)

@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 import numpy as np
-from lowering import warm_up
 from xfront_ir.analysis import axis_names, meshes
 
 from .. import binding
@@ -464,8 +463,6 @@ class Jitted:
             given = self.split(args, kwargs)[1]
             if changing(given) and not self.returns_finals:
                 return call_and_write(self.with_finals(), args, kwargs, given), None, True
-        if state.current is None:
-            warm_up.begin(tree_leaves((args, kwargs)))
         flat, leaves, donated = self.trace(args, kwargs)
         if uses_refs(flat, leaves):
             names = self.names_of(args, kwargs, leaves)
