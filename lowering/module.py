@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from xfront_ir.analysis import axis_names
+from xfront_ir.analysis import axis_names, functions
 from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.errors import IRValueError
 from xfront_ir.fingerprint import fingerprint
@@ -41,6 +41,9 @@ MAX_PRIVATE_DEPTH = 32
 
 MIN_PRIVATE_OPS = 4
 """A body with fewer ops, and no bodies in them, is emitted in place: a call would cost as much."""
+
+_REDUCING = frozenset(["reduce", "reduce_by_body", "window", "dot", "strong", "conv"])
+"""The families of ops that XLA may compute as reductions."""
 
 
 @dataclass
@@ -111,6 +114,8 @@ class _Module:
             function = for_platform(function, platform, extras, self._facts)
             if function is not self.function:
                 self._analyse(function)
+        self.has_reductions = platform == "cpu" and extras.needed != 0 and _has_reductions(function)
+        """Whether the CPU's library may compute extrema in one loop with reductions."""
         self.built = Built(None, function)
         self.ctx = RuleContext(mlir, self, platform, scope)
 
@@ -347,6 +352,12 @@ def _may_be_private(fn: Function) -> bool:
 def _stands_for(op: Op) -> Any:
     """The op for which a call of a form stands; None for other ops."""
     return op.attrs["body"].memo.get(MARK) if op.definition is call else None
+
+
+def _has_reductions(function: Function) -> bool:
+    """Whether a program adds up anything, or finds the extremum of anything."""
+    return not _REDUCING.isdisjoint(
+        [op.definition.room for fn in functions(function) for op in fn.ops])
 
 
 def _holds_program(op: Op) -> bool:

@@ -1,10 +1,10 @@
 """Programs in which YNNPACK would compute an operation beside a reduction otherwise than XLA.
 
 YNNPACK computes a reduction in one loop with elementwise operations on what it reads or gives, on
-all jaxlibs so far. There its `maximum` of NaN and a number is the number: the sum of `relu(x)` is
-finite where `x` has a NaN, and so is `relu` of a sum from 4,096 elements on. What goes beyond the
-range of 8-bit integers is the greatest or the least: `max(x) + 1` of int8 is 127 for -128. XLA's
-own loops are right, and a program in which a reduction and such an operation may meet gets them.
+all jaxlibs so far. There what goes beyond the range of 8-bit integers is the greatest or the least:
+`max(x) + 1` of int8 is 127 for -128. XLA's own loops are right, and a program in which a reduction
+and such an operation may meet gets them. (Extrema of floats are written otherwise, see
+`rules/elementwise.py`.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from xfront_ir.analysis import functions
 from xfront_ir.core import Function, Op, bodies_of
 from xfront_ir.traits import ELEMENTWISE, MOVES
 
-_EXTREMA = (ops.max, ops.min)
 _REDUCTIONS = (ops.reduce_sum, ops.reduce_max, ops.reduce_min, ops.reduce_window_sum,
                ops.reduce_window_max, ops.reduce_window_min)
 _LEAST = 2 ** 12
@@ -39,8 +38,6 @@ def _is_otherwise(op: Op) -> bool:
     if not op.results or not _in_loops(op):
         return False
     dtype = op.results[0].type.dtype
-    if dtype.is_float:
-        return op.definition in _EXTREMA
     return dtype.is_integer and dtype.bits == 8 and MOVES not in op.definition.traits
 
 

@@ -9,8 +9,8 @@ all products of a program are estimated for both libraries.
 YNNPACK also computes reductions, and adds up long rows with vectors. It sets up each reduction when
 a process first runs it. Where many reductions are small, this takes longer than XLA's own loops
 lose in a hundred runs, and those loops are chosen. So they are for differences of slices, and where
-YNNPACK would add up repeated terms wrongly (`repeated.py`), lose NaN or hold 8-bit integers in
-their range (`beside_reductions.py`).
+YNNPACK would add up repeated terms wrongly (`repeated.py`) or hold 8-bit integers in their range
+(`beside_reductions.py`).
 """
 
 from __future__ import annotations

@@ -224,12 +224,28 @@ def _conj(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @rule(ops.max)
 def _max(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
-    return extremum(ctx, "GT", x, y, op.results[0].type)
+    type = op.results[0].type
+    if ctx.module.has_reductions and type.dtype.is_float:
+        return ctx.create("stablehlo.clamp", [y, x, _infinity(ctx, math.inf, type)], [type])
+    return extremum(ctx, "GT", x, y, type)
 
 
 @rule(ops.min)
 def _min(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
-    return extremum(ctx, "LT", x, y, op.results[0].type)
+    type = op.results[0].type
+    if ctx.module.has_reductions and type.dtype.is_float:
+        return ctx.create("stablehlo.clamp", [_infinity(ctx, -math.inf, type), x, y], [type])
+    return extremum(ctx, "LT", x, y, type)
+
+
+def _infinity(ctx: RuleContext, value: float, type: TensorType) -> Any:
+    """The bound that lets a clamp do what an extremum does.
+
+    Extrema of floats are written so beside reductions. XLA's CPU
+    compiler has YNNPACK compute extrema in one loop with the reductions that read them or that they
+    read, on all jaxlibs so far, and there the greater of NaN and a number is the number: the sum of
+    `relu(x)` would be finite. XLA computes clamps itself, with NaN."""
+    return ctx.constant(value, TensorType((), type.dtype))
 
 
 def extremum(ctx: RuleContext, direction: str, x: Any, y: Any, type: TensorType) -> Any:
