@@ -40,7 +40,8 @@ def _conv(ctx: RuleContext, op: Op, lhs: Any, rhs: Any) -> Any:
     shape = list(result.shape)
     for d, more in zip(a["out_spec"][2:], longer, strict=True):
         shape[d] += more > 0
-    made = ctx.create("stablehlo.convolution", [lhs, rhs], [result.with_shape(tuple(shape))],
+    longer_type = result.with_shape(tuple(shape))
+    made = ctx.create("stablehlo.convolution", [lhs, rhs], [longer_type],
                       window_strides=ctx.int_array(a["strides"]),
                       padding=ctx.padding(padding),
                       lhs_dilation=ctx.int_array(a["lhs_dilation"]),
@@ -49,7 +50,7 @@ def _conv(ctx: RuleContext, op: Op, lhs: Any, rhs: Any) -> Any:
                       feature_group_count=ctx.i64(a["feature_groups"]),
                       batch_group_count=ctx.i64(a["batch_groups"]), **attrs)
     if any(longer):
-        made = sliced(ctx, made, result, (0,) * result.ndim, result.shape)
+        made = sliced(ctx, made, longer_type, result, (0,) * result.ndim, result.shape)
     return ctx.undivided(made, result, whole[2])
 
 

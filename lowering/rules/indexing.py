@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lowering.context import Form, RuleContext, one_op, rule
+from lowering.context import RuleContext, rule
 from lowering.rules.narrow import converted, widened
-from lowering.rules.padding import cropped, padded
+from lowering.rules.padding import cropped, padded, sliced
 from lowering.rules.starts import clamped
 from xfront_ir import ops
 from xfront_ir.core import Op, Value
@@ -15,18 +15,15 @@ from xfront_ir.dtypes import DType
 from xfront_ir.types import I32
 
 
-@one_op(ops.slice)
-def _slice(ctx: RuleContext, op: Op) -> Form:
+@rule(ops.slice)
+def _slice(ctx: RuleContext, op: Op, x: Any) -> Any:
     """Up to the last element that is taken, and one element by a step of one: XLA's partitioner
     counts the elements of a device's part wrongly where a step goes beyond the limit."""
-    words, a, shape = op.results[0].type.dtype.physical, op.attrs, op.results[0].type.shape
-    steps = [by if n > 1 else 1 for n, by in zip(shape, a["strides"], strict=True)]
-    limits = [start + max(n - 1, 0) * by + (n > 0)
-              for start, n, by in zip(a["starts"], shape, steps, strict=True)]
-    return "stablehlo.slice", {
-        "start_indices": ctx.int_array((*a["starts"], *(0 for _ in words))),
-        "limit_indices": ctx.int_array((*limits, *words)),
-        "strides": ctx.int_array((*steps, *(1 for _ in words)))}
+    a, type = op.attrs, op.results[0].type
+    steps = tuple([by if n > 1 else 1 for n, by in zip(type.shape, a["strides"], strict=True)])
+    limits = tuple([start + max(n - 1, 0) * by + (n > 0)
+                    for start, n, by in zip(a["starts"], type.shape, steps, strict=True)])
+    return sliced(ctx, x, op.operands[0].type, type, a["starts"], limits, steps)
 
 
 @rule(ops.pad)
@@ -61,6 +58,11 @@ def _starts(ctx: RuleContext, op: Op, starts: Sequence[Any], of: Sequence[Value]
 def _dynamic_slice(ctx: RuleContext, op: Op, x: Any, *starts: Any) -> Any:
     dtype, sizes, (of_x, *of_starts) = op.results[0].type.dtype, op.attrs["sizes"], op.operands
     whole = _starts(ctx, op, starts, of_starts, of_x.type.shape, sizes, dtype)
+    if ctx.is_shared:
+        known = [k for start in whole[:len(sizes)] if (k := ctx.number(start)) is not None]
+        if len(known) == len(sizes):                   # which XLA makes a slice
+            return sliced(ctx, x, of_x.type, op.results[0].type, known, [
+                k + size for k, size in zip(known, sizes, strict=True)])
     return ctx.create("stablehlo.dynamic_slice", [x, *whole], op.results,
                       slice_sizes=ctx.int_array((*sizes, *dtype.physical)))
 

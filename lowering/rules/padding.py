@@ -31,7 +31,7 @@ def cropped(ctx: RuleContext, x: Any, type: TensorType, padding: Sequence[Sequen
     starts, limits = tuple([c[0] for c in found]), tuple([c[1] for c in found])
     made = type.with_shape(tuple([c[1] - c[0] for c in found]))
     if made is not type:
-        x = sliced(ctx, x, made, starts, limits)
+        x = sliced(ctx, x, type, made, starts, limits)
     return x, made, tuple([c[2:] for c in found])
 
 
@@ -45,11 +45,22 @@ def _crop(n: int, low: int, high: int, step: int) -> tuple[int, int, int, int]:
     return 0, 0, max(0, whole + low + high), 0
 
 
-def sliced(ctx: RuleContext, x: Any, type: TensorType, starts: Ints, limits: Ints) -> Any:
-    """The elements of x from `starts` up to `limits`, of `type`."""
-    return ctx.create("stablehlo.slice", [x], [type], start_indices=ctx.int_array(starts),
-                      limit_indices=ctx.int_array(limits),
-                      strides=ctx.int_array((1,) * type.ndim))
+def sliced(ctx: RuleContext, x: Any, of: TensorType, type: TensorType, starts: Sequence[int],
+           limits: Sequence[int], steps: Ints = ()) -> Any:
+    """The elements of x, of type `of`, from `starts` up to `limits`, of `type`.
+
+    Parts of devices may be the same before and after where fewer than one element a device is left
+    out at the end. XLA's partitioner then takes the one whole array for the other, so these read
+    copies.
+    """
+    words = type.dtype.physical
+    if ctx.is_shared and any([start == 0 and 0 < n - limit < ctx.num_partitions for start, limit, n
+                              in zip(starts, limits, of.shape, strict=True)]):
+        x = ctx.create("stablehlo.optimization_barrier", [x], [of])
+    return ctx.create("stablehlo.slice", [x], [type],
+                      start_indices=ctx.int_array((*starts, *(0 for _ in words))),
+                      limit_indices=ctx.int_array((*limits, *words)),
+                      strides=ctx.int_array((*(steps or (1,) * of.ndim), *(1 for _ in words))))
 
 
 def padded(ctx: RuleContext, x: Any, of: TensorType, value: Any, type: TensorType,

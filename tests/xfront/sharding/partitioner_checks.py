@@ -99,6 +99,23 @@ def check_slices_by_steps_beyond_their_limit() -> None:
         expect_alone(some, numbers(4, 4), over(SQUARE, spec))
 
 
+def check_an_array_and_its_first_elements_made_whole() -> None:
+    """Where devices hold the same parts of both."""
+    for shape, spec in (((2,), P("x")), (SQUARE, P("y"))):
+        sharding = over(shape, spec)
+        whole = NamedSharding(sharding.mesh, P())
+        for n in (2, 8):
+            for first in (lambda x, n=n: x[:n - 1],
+                          lambda x, n=n: lax.dynamic_slice(x, (0,), (n - 1,)),
+                          lambda x: lax.pad(x, 0.0, ((1, -1, 1),))):
+                def both(x: Any, first: Any = first, whole: Any = whole) -> Any:
+                    return [lax.with_sharding_constraint(v, whole) for v in (first(x), x)]
+
+                for got, wanted in zip(xfront.jit(both)(xfront.device_put(numbers(n), sharding)),
+                                       (first(numbers(n)), numbers(n)), strict=True):
+                    np.testing.assert_array_equal(got, wanted)
+
+
 def check_gradients_of_sorts_along_an_axis_that_does_not_divide() -> None:
     """They add up cotangents at places, some of which lie on the device that has fewest."""
     def slope(x: Any) -> Any:
