@@ -135,6 +135,19 @@ def scan(jax: Any, jnp: Any) -> float:
     return per_call(lambda: jax.lax.scan(lambda c, s: (jnp.sin(c) + s, c), x, xs)[0])
 
 
+@row("eager scan of one function, 60 operations")
+def scan_of_one(jax: Any, jnp: Any) -> float:
+    """Ten steps of a scan whose body is the same function in each call."""
+    x, xs = jnp.ones(8), jnp.ones((10, 8))
+
+    def body(c: Any, s: Any) -> tuple[Any, Any]:
+        for _ in range(30):
+            c = jnp.sin(c) + s
+        return c, c
+
+    return per_call(lambda: jax.lax.scan(body, x, xs)[0])
+
+
 @row("eager cond with a fresh lambda")
 def cond(jax: Any, jnp: Any) -> float:
     """A cond whose branches are new functions in each call."""

@@ -7,12 +7,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pytest
 
 import xfront
 from tests.generated import amount
-from xfront.running import by_numpy
+from xfront.running import first_runs
 from xfront_ir import ops
 from xfront_ir.core import Function, Op
 
@@ -49,15 +52,14 @@ def test_the_check_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first run that subtracts where it should add is noticed."""
     (row,) = [row for row in ROWS if row.name == "numpy.add"]
     assert not _found(row, "int32")
-    computed = by_numpy.computed
+    results = first_runs.results
 
-    def wrong(function: Function) -> Function | None:
-        found = computed(function)
-        return found and found.replace(ops=tuple([
+    def wrong(function: Function, arrays: Sequence[Any]) -> list[np.ndarray] | None:
+        return results(function.replace(ops=tuple([
             Op(ops.sub, op.operands, op.attrs, op.results, op.loc) if op.definition is ops.add
-            else op for op in found.ops]))
+            else op for op in function.ops])), arrays)
 
-    monkeypatch.setattr(by_numpy, "computed", wrong)
+    monkeypatch.setattr(first_runs, "results", wrong)
     xfront.clear_caches()
     assert all(["call 1 without jit" in fault for fault in _found(row, "int32")])
     assert _found(row, "int32")

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -22,14 +21,12 @@ from xfront_ir.locations import capture as capture_location
 from xfront_ir.types import tensor
 
 from .. import binding
-from ..base.config import trace_key
 from ..base.holders import held_by
 from ..base.trees import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from ..binding.tracebacks import shorten
 from ..running import programs
-from ..running.compiled import living
+from ..running.keys import SIMPLE, Latest, canonical, plain, signature
 from ..running.placement import Placement, placement
-from ..running.watched_runs import run as watched_run
 from ..tracing import watching
 from ..tracing.trace import Trace, is_number, leak_error, state, trace_function, type_of
 from ..tracing.tracer import Tracer
@@ -42,77 +39,6 @@ R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
 
 ArrayImpl = binding.ArrayImpl
-
-_HASHABLE = frozenset((int, bool, float, str, type(None), np.dtype, type, complex))
-
-
-class FrozenFloat(float):
-    """A static float that is compared by its bits: 0.0 differs from -0.0, and NaN equals itself."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is FrozenFloat and self.hex() == other.hex()
-
-    def __hash__(self) -> int:
-        return hash(self.hex())
-
-
-class FrozenTuple(tuple):
-    """A static tuple that contains bools: unlike a plain tuple, (True,) differs from (1,) here."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return (type(other) is FrozenTuple and tuple.__eq__(self, other)
-                and [*map(type, self)] == [*map(type, other)])
-
-    __hash__ = tuple.__hash__
-
-
-def plain(x: Any) -> Any:
-    """A static argument in the form that bodies take."""
-    kind = type(x)
-    if kind is FrozenTuple:
-        return tuple(map(plain, x))
-    return float(x) if kind is FrozenFloat else x
-
-
-def canonical(x: Any) -> Any:
-    """A static argument in a form that has a hash, and is equal where the program is the same."""
-    kind = type(x)
-    if kind is float:
-        return FrozenFloat(x)
-    if kind in _HASHABLE:
-        return x
-    if kind in (list, tuple):
-        made = tuple([canonical(i) for i in x])
-        has_bools = any([type(i) is bool or type(i) is FrozenTuple for i in made])
-        return FrozenTuple(made) if has_bools else made
-    if isinstance(x, np.generic):
-        return canonical(x.item())
-    if isinstance(x, np.ndarray):
-        return canonical(x.tolist())
-    if isinstance(x, dict):
-        return tuple(sorted((k, canonical(v)) for k, v in x.items()))
-    if isinstance(x, binding.Array):
-        if kind is KeyArray:
-            raise TypeError("a random key cannot be used as a shape, an axis, a dtype or another "
-                            f"argument that is not an array, got {x!r}")
-        return canonical(np.asarray(x).tolist())
-    if kind is range or kind.__hash__ in (None, object.__hash__):
-        return _listed(x)
-    return x
-
-
-def _listed(x: Any) -> Any:
-    """`x`, a range or an object that has no hash or is hashed by identity, in a form that is
-    compared by content: a sequence as a tuple, an index as an int."""
-    kind: Any = type(x)
-    if hasattr(kind, "__len__") and hasattr(kind, "__getitem__") and not isinstance(x, Mapping):
-        return canonical(tuple(x))
-    return kind.__index__(x) if hasattr(kind, "__index__") else x
-
 
 def deepest(args: Sequence[Any], target: Trace | None) -> Trace | None:
     """The deepest among `target` and the traces of tracers in `args`, also of those inside lists
@@ -174,8 +100,7 @@ class Front:
                  arguments: Sequence[str] = ()) -> None:
         self.body, self.name, self.static_indices = body, name, static_indices
         self.arguments = tuple(arguments) or body.__code__.co_varnames     # the names in errors
-        self.memo: dict[Any, Program] = {}
-        _FRONTS[self] = None
+        self.memo: Latest[Any, Program] = Latest()
 
         def uncompiled(*args: Any) -> Any:       # runs where jit is disabled: a body needs a trace
             try:
@@ -198,7 +123,7 @@ class Front:
         leaves = list(map(held_array, leaves))
         kinds = tuple([abstract(self.name, x) for x in leaves])
         place, committed = placement(leaves, self.name, lambda: self.paths(tree))
-        key = (tree, kinds, statics, trace_key(), place)
+        key = signature(statics, tree, kinds, place)
         program = self.memo.get(key)
         if program is None:
             program = self.memo[key] = self.compile(args, tree, kinds, place)
@@ -230,17 +155,6 @@ class Front:
         return Program(compiled, traced.captures, out_tree, traced.function)
 
 
-_FRONTS: weakref.WeakKeyDictionary[Front, None] = weakref.WeakKeyDictionary()
-
-
-def _forget_memos() -> None:
-    for front in living(_FRONTS):
-        front.memo.clear()
-
-
-programs.TABLES.append(_forget_memos)
-
-
 class Program:
     """A compiled front door for one signature and placement: the executable, the constants, and the
     structure of the result."""
@@ -268,8 +182,9 @@ class Program:
         if function is None:                     # read from bytes: it has no ops to look at
             return self.compiled.run([*self.constants, *leaves], committed)
         n = len(function.params) - len(leaves)   # constants behind those are literals
-        return watched_run(function.name, function, [*leaves, *self.constants[:n]], self.located,
-                            lambda: self.compiled.run([*self.constants, *leaves], committed))
+        return programs.watched_run(
+            function.name, function, [*leaves, *self.constants[:n]], self.located,
+            lambda: self.compiled.run([*self.constants, *leaves], committed))
 
     def fast(self, result: Any, leaves: Sequence[Any], committed: bool) -> Any:
         """The record for C++, or None where calls must go through Python, because of effects or of
@@ -454,8 +369,6 @@ MOST_OF_ONE = 256
 """The greatest number of combinations of static arguments of one function that get a C++ function
 of their own, which need not compare them."""
 
-_SIMPLE = frozenset((int, bool, str, type(None), type))
-
 _ARRAYS = frozenset((ArrayImpl, KeyArray, np.ndarray, int, float, complex, bool))
 """Types of arguments at the front that C++ takes as they are."""
 
@@ -497,7 +410,7 @@ class Direct:
             completed, body, dict(zip(names, range(len(names)), strict=True)), defaults,
             n_positional)
         self.most, self.n_written = _leading(names[:n_positional], self.static)
-        self.table: dict[Any, Any] = {}          # for tuples, a table by the types inside
+        self.table: Latest[Any, Any] = Latest(MOST_OF_ONE)     # of tuples: by the types inside
         self.one: Any = None                     # the function of one array without other arguments
         self.two: Any = None                     # that of two arrays
         self.any: Any = None                     # the one that compares the other arguments
@@ -536,12 +449,10 @@ class Direct:
         found = self.table.get(key, {}).get(kinds)
         if found is not None:
             return found
-        if len(self.table) == MOST_OF_ONE:
-            self.table.clear()
         arrays = min(len(args), self.most)
         made = self.front(self.complete(args, kwargs)[arrays:], self.names[:arrays])
         if any([type(k) is tuple for k in kinds]):
-            self.table.setdefault(key, {})[kinds] = made
+            self.table[key] = {**self.table.get(key, {}), kinds: made}
         else:
             self.table[key] = made
         if key == 1:
@@ -572,9 +483,9 @@ def _leading(names: Sequence[str], static: frozenset[str]) -> tuple[int, int]:
 
 def _kinds(statics: tuple) -> tuple | None:
     """The types of static arguments, and of the elements of those that are tuples; None if one of
-    these types is not in `_SIMPLE`."""
+    these types is not in `SIMPLE`."""
     kinds = tuple([tuple(map(type, x)) if type(x) is tuple else type(x) for x in statics])
-    simple = [_SIMPLE.issuperset(k) if type(k) is tuple else k in _SIMPLE for k in kinds]
+    simple = [SIMPLE.issuperset(k) if type(k) is tuple else k in SIMPLE for k in kinds]
     return kinds if all(simple) else None
 
 

@@ -9,7 +9,9 @@ from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import tensor
 
 from ..binding import AbstractArray, ArrayImpl
-from ..running.compiled import TABLES, Compiled, compile_body
+from ..running.compiled import Compiled
+from ..running.compiling import compile_body
+from ..running.keys import emptied
 from ..sharding.spread import spread_over
 from .operands import from_numpy
 
@@ -38,6 +40,6 @@ def _program(aval: AbstractArray, source: Any, target: Any) -> Compiled:
     return compile_body(b.close([made], [aval.weak_type]), name="move", place=place)
 
 
-TABLES.append(_program.cache_clear)
+emptied(_program.cache_clear)
 
 __all__ = ["move"]

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import enum
 import sys
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from struct import pack
@@ -37,7 +36,7 @@ from ..base.config import numpy_rank_promotion, trace_key
 from ..base.dtypes import ScalarType
 from ..binding import ArrayImpl, promotion
 from ..binding.tracebacks import warned
-from ..running.compiled import TABLES, living
+from ..running.keys import SIMPLE, Latest
 from ..tracing.regions import open_regions
 from ..tracing.trace import Trace, state
 from ..tracing.tracer import Tracer
@@ -48,7 +47,7 @@ MOST_OF_ONE = 256
 TRIES = 8
 """How many signatures without a template a function is given, before it is asked for none."""
 
-_PLAIN = {int, bool, str, type(None), type, np.dtype, ScalarType}
+_PLAIN = {*SIMPLE, np.dtype, ScalarType}
 """Types of arguments that are compared by value and never change; those of enums join them."""
 
 _APART = frozenset((int, str, type(None)))
@@ -191,17 +190,11 @@ class Templates:
     """The templates of one public function by signature. In place of a template, True stands for a
     signature that was seen once, and False for one that gets no template."""
 
-    __slots__ = ("__weakref__", "refused", "table")
+    __slots__ = ("refused", "table")
 
     def __init__(self) -> None:
-        self.table: dict[Any, Template | bool] = {}
+        self.table: Latest[Any, Template | bool] = Latest(MOST_OF_ONE)
         self.refused = 0                         # signatures without a template so far
-        _ALL[self] = None
-
-    def clear(self) -> None:
-        """Forget all templates."""
-        self.table.clear()
-        self.refused = 0
 
     def call(self, target: Trace, body: Callable[..., Any], args: Sequence[Any],
              kwargs: dict[str, Any]) -> Any:
@@ -252,19 +245,10 @@ class Templates:
             self.refused += 1
         elif found is not True:
             self.refused = -MOST_OF_ONE          # a function with templates is asked on and on
-        if len(self.table) >= MOST_OF_ONE:
-            self.table.clear()
         self.table[key] = found
 
 
 NO_TEMPLATE: Any = object()
-_ALL: weakref.WeakKeyDictionary[Templates, None] = weakref.WeakKeyDictionary()
-
-
-def forget_templates() -> None:
-    """Forget the templates of all functions."""
-    for one in living(_ALL):
-        one.clear()
 
 
 class _Making:
@@ -429,7 +413,5 @@ class Followed:
             made.setdefault(at, []).append(found[value])
         return made
 
-
-TABLES.append(forget_templates)
 
 __all__ = ["NO_TEMPLATE", "Template", "Templates", "signature", "switch"]

@@ -25,7 +25,7 @@ from ..base.collector import uncollected
 from ..base.dtypes import float0
 from ..base.trees import tree_leaves, tree_structure
 from ..binding.tracebacks import front_door
-from ..running.compiled import prune
+from ..running.compiling import prune
 from ..running.host import slots_in
 from ..running.programs import bind
 from ..tracing.tracer import Tracer

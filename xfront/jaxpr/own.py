@@ -9,8 +9,6 @@ on disk depends on content alone.
 
 from __future__ import annotations
 
-import itertools
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +16,7 @@ import numpy as np
 from xfront_ir.analysis import functions
 from xfront_ir.core import Function, Op
 from xfront_ir.definition import LINEAR, OpDef
-from xfront_ir.fingerprint import fingerprint, identity
+from xfront_ir.fingerprint import identity
 from xfront_ir.opdef import PYTHON, define
 from xfront_ir.types import TensorType
 
@@ -28,13 +26,14 @@ from ..base.errors import TracerArrayConversionError
 from ..eager.dispatch import deepest
 from ..eager.primitives import Primitive, aval_of, belongs, primitive_of
 from ..running import programs
+from ..running.keys import told_apart
 from ..tracing.trace import emit, state, trace_function
 from ..tracing.tracer import Tracer
 from ..transforms.closing import with_constants
 from ..transforms.flat import as_operand, kind_of
 from ..transforms.structs import struct_kind
 from ..transforms.symbolic import SymbolicZero
-from .views import ClosedJaxpr, viewed_parameters
+from .views import viewed_parameters
 
 # --- the tables of rules ------------------------------------------------------------------------
 
@@ -181,7 +180,7 @@ class Call:
     def fingerprint(self) -> bytes:
         """The bytes that distinguish this call from others in this process."""
         return (f"{identity(self.primitive)} {self.primitive.revision} "
-                f"{_told_apart(self.params)} {self.weak if any(self.weak) else ''}").encode()
+                f"{told_apart(self.params)} {self.weak if any(self.weak) else ''}").encode()
 
     def out_avals(self, avals: Sequence[Any]) -> list[Any]:
         """Types of the results, from the abstract evaluation of the primitive."""
@@ -385,44 +384,6 @@ def _fitting(name: str, what: str, found: Sequence[Any], wanted: Sequence[Any]) 
                             f"for a value of shape {tuple(w.shape)}")
         made.append(x if getattr(x, "dtype", None) == w.dtype else convert_element_type(x, w.dtype))
     return made
-
-
-# --- params in fingerprints ---------------------------------------------------------------------
-
-_TOKENS: dict[Any, int] = {}
-_COUNT = itertools.count()
-MOST_TOKENS = 4096
-
-
-def _told_apart(x: Any) -> str:
-    """A text that is the same for two params only if they are equal, or the same object."""
-    kind = type(x)
-    if x is None or kind in (int, bool, complex, str, bytes, type):
-        return f"{kind.__name__} {x!r}" if kind is not type else identity(x)
-    if kind is float:
-        return f"float {struct.pack('<d', x).hex()}"
-    if isinstance(x, Mapping):
-        inside = [f"{_told_apart(k)}:{_told_apart(v)}" for k, v in x.items()]
-        return f"{kind.__name__}{{{','.join(inside)}}}"
-    if isinstance(x, (tuple, list)):
-        return f"{kind.__qualname__}({','.join(map(_told_apart, x))})"
-    if isinstance(x, (np.ndarray, np.generic)):
-        array = np.asarray(x)
-        if array.dtype != object:
-            return f"array {array.dtype} {array.shape} {array.tobytes().hex()}"
-    if isinstance(x, ClosedJaxpr) and x.jaxpr.function is not None and x.has_own_consts:
-        return f"jaxpr {fingerprint(x.ir).hex()} {_told_apart(x.consts)}"
-    if isinstance(x, Primitive) or kind.__hash__ is object.__hash__ or callable(x):
-        return identity(x)
-    try:
-        token = _TOKENS.get((kind, x))
-    except TypeError:                            # not hashable
-        return identity(x)
-    if token is None:
-        if len(_TOKENS) >= MOST_TOKENS:
-            _TOKENS.clear()
-        token = _TOKENS.setdefault((kind, x), next(_COUNT))
-    return f"{kind.__qualname__} {token}"
 
 
 # --- the op -----------------------------------------------------------------------------------

@@ -21,12 +21,14 @@ from xfront_ir import ops
 from xfront_ir.analysis import op_has_effects
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.definition import lookup
+from xfront_ir.fingerprint import fingerprint, identity
 from xfront_ir.literal import literal
 from xfront_ir.opdef import Pending
 from xfront_ir.ops.families import batch_elementwise
 from xfront_ir.passes.inline import inline_pending
 
 from ..eager.primitives import Primitive, aval_of, parameters, primitive_of
+from ..running.keys import told_apart
 from ..values.arguments import only
 from .atoms import (
     CONTEXT,
@@ -264,6 +266,11 @@ class ClosedJaxpr:
         if type(self._consts) is _Lazy:
             self._consts = self._consts.all()
         return self._consts
+
+    def _told_apart(self) -> str:
+        if self.jaxpr.function is None or not self.has_own_consts:
+            return identity(self)
+        return f"jaxpr {fingerprint(self.ir).hex()} {told_apart(self.consts)}"
 
     @property
     def ir(self) -> Function:

@@ -8,7 +8,6 @@ results are as weak as those of the body, and of `cond` and `switch` as those of
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
@@ -39,7 +38,6 @@ from ..tracing.trace import emit, pcast, state
 from ..tracing.tracer import Tracer
 from ..transforms.flat import Flat, as_operand, kind_of, name_of, placed, trace_call
 from ..transforms.float0 import HIDES, flat_values, hidden
-from ..transforms.shared_traces import shared
 from .strict import static_int
 
 Kinds = list[tuple[Any, bool]]
@@ -55,23 +53,14 @@ _ABSENT: Any = object()
 
 # --- tracing bodies -------------------------------------------------------------------------
 
-_INNER = "body_of_loop"
-"""On a function of this file that is made for a body of the user: that body, which is all that its
-calls read. Errors name it."""
-
-
 def trace_body(fun: Callable[..., Any], tree: Any, kinds: Kinds, kind: str,
                origins: Sequence[Any] | None) -> Flat:
     """Trace `fun(*tree_of_leaves)` as a body; `origins` are the leaves outside, if any."""
     outer = state.scope
     state.scope = (*outer, kind)
-    inner = getattr(fun, "__dict__", {}).get(_INNER, fun)
-    how = kind if inner is fun else (kind, fun.__code__)
-    trace = functools.partial(
-        trace_call, lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name_of(fun), kind=kind,
-        staging=True, origins=origins)
     try:
-        return shared(how, inner, (), tree, kinds, origins, trace, at_first=False)
+        return trace_call(lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name_of(fun),
+                          kind=kind, staging=True, origins=origins)
     finally:
         state.scope = outer
 
@@ -451,7 +440,7 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array,
             i, value = carry
             return (i + 1, body_fun(i, value)), None
 
-        vars(step)[_INNER] = body_fun
+        vars(step)["body_of_loop"] = body_fun    # errors name it
         (_, value), _ = scan(step, (first, init_val), None, length,
                              unroll=_unrolled("fori_loop", unroll or False, length))
         return value
@@ -463,7 +452,7 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array,
         i, end, value = carry
         return i + 1, end, body_fun(i, value)
 
-    vars(body)[_INNER] = body_fun
+    vars(body)["body_of_loop"] = body_fun        # as above
     bounds = [to_type(x, dtype) for x in (lower, upper)]
     return while_loop(_is_before_end, body, (*bounds, init_val), checkpoints=checkpoints)[2]
 
@@ -621,7 +610,6 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
         def step(_: Any, x: Any) -> Any:
             return (), f(x)
 
-        vars(step)[_INNER] = f
         return scan(step, (), xs)[1]
     from ..base.trees import tree_map
     from ..transforms.vmap import vmap  # only for batches

@@ -20,7 +20,7 @@ from .. import binding
 from ..base.config import debug_infs, debug_nans
 from ..tracing.watching import bad
 from ..values.keys import key_base
-from .compiled import unit_of
+from .compiling import unit_of
 from .host import slots_in
 from .placement import Placement, placement
 

@@ -19,10 +19,11 @@ import lowering
 from xfront_ir import dtypes
 from xfront_ir.core import Function
 from xfront_ir.fingerprint import fingerprint, is_known_by_python, is_small
-from xfront_ir.types import TensorType, tensor
+from xfront_ir.types import tensor
 
 from ..base.config import enable_checks
 from ..tracing import watching
+from .compiled import OutTypes
 from .placement import Placement
 
 LEAST = 64
@@ -31,8 +32,6 @@ LEAST = 64
 _ROOM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _SOURCES = tuple([os.path.join(_ROOM, folder) for folder in ("tracing", "running", "transforms")])
 """Sources that decide what a traced program becomes; keys of all programs depend on others too."""
-
-OutTypes = Sequence[tuple[TensorType, bool]]
 
 
 def name_of(body: Any, place: Placement, effort: str, request: tuple) -> str | None:

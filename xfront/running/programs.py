@@ -13,6 +13,7 @@ program is right for every value.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,27 +31,17 @@ from xfront_ir.passes.pipeline import simplify
 
 from .. import binding
 from ..base.collector import uncollected
-from ..base.config import debug_infs, debug_nans
+from ..base.config import debug_infs, debug_key_reuse, debug_nans
 from ..tracing import watching
 from ..tracing.trace import Tracer, binder_of, emit, ops_run_by, state, type_of
 from ..values.keys import KeyArray, key_array
 from ..values.refs import REFS
 from .capacity import BYTES, BYTES_OF_AN_OP, KEPT, clock, least_recent
-from .compiled import (
-    TABLES,
-    Body,
-    Compiled,
-    check_numbers,
-    clear,
-    compile_body,
-    filled,
-    single_op,
-    to_array,
-    unit_of,
-)
+from .compiled import Body, Compiled, check_numbers, to_array
+from .compiling import compile_body, filled, single_op, unit_of
 from .host import drop_with, slots_in
+from .keys import clear, emptied
 from .placement import Placement, placement
-from .watched_runs import run as watched_run
 
 UNIT_OPS = 1000
 """Un-jitted programs with more ops than this (calls expanded) run by units, op by op."""
@@ -283,6 +274,31 @@ def _on_contents(body: Body, args: Sequence[Any], name: str) -> list[Any]:
     return results[:n]
 
 
+def watched_run(name: str, function: Function, operands: Sequence[Any], located: bool,
+                run_: Callable[[], list[Any]]) -> list[Any]:
+    """The results of `run_()`, a run of a program whose keys and numbers the options check.
+
+    Raises: KeyReuseError where a consumed key is used again; FloatingPointError that names the
+      operation which made a NaN or an infinity.
+    """
+    follow = None
+    if debug_key_reuse.value:
+        from . import key_reuse  # seldom needed
+
+        uses = key_reuse.before(name, function, operands)
+        follow = functools.partial(key_reuse.after, uses)
+    try:
+        results = run_()
+    except FloatingPointError:
+        from . import blame  # seldom needed
+
+        blame.explain(name, function, operands, located)
+        raise
+    if follow is not None:
+        follow(operands, results)
+    return results
+
+
 @uncollected
 def compile_eager(body: Body, name: str, place: Placement, once: bool) -> Any:
     """The program of an un-jitted transformation: one executable if it is small, else units.
@@ -431,7 +447,7 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
     return results[0] if definition.single else results
 
 
-TABLES += [_ENTRIES.clear, _OPS.clear, _CONSTANTS.clear]
+emptied(_ENTRIES.clear, _OPS.clear, _CONSTANTS.clear)
 ops_run_by(run_op)
 
 __all__ = ["Compiled", "bind", "call_program", "clear", "compile_body", "find", "run_op",

@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import binding
 from ..binding.abstract import AbstractArray
+from .keys import emptied
 
 AT_ONCE = 16
 ENOUGH = 2 ** 15
@@ -81,11 +82,9 @@ def _compiled(aval: AbstractArray, count: int) -> Any:
     from xfront_ir.placed_builder import PlacedBuilder
     from xfront_ir.types import tensor
 
-    from . import programs  # stands on this folder
+    from .compiling import compile_body  # as these
     from .placement import default_placement
 
-    if _programs.clear not in programs.TABLES:
-        programs.TABLES.append(_programs.clear)
     b = PlacedBuilder("rows")
     whole = b.param(tensor((count, *aval.shape), from_numpy(aval.dtype)))
     behind = (0,) * aval.ndim
@@ -93,4 +92,7 @@ def _compiled(aval: AbstractArray, count: int) -> Any:
                                        limits=(i + 1, *aval.shape), strides=(1,) * (aval.ndim + 1)),
                    shape=aval.shape) for i in range(count)]
     function = b.close(made, [aval.weak_type] * count)
-    return programs.compile_body(function, name="rows", place=default_placement(), effort="fast")
+    return compile_body(function, name="rows", place=default_placement(), effort="fast")
+
+
+emptied(_programs.clear)

@@ -47,6 +47,7 @@ from .flat import (
     as_operand,
     check_pair,
     fill,
+    is_plain,
     kind_of,
     name_of,
     positions,
@@ -55,7 +56,6 @@ from .flat import (
 )
 from .float0 import HIDES
 from .narrowed import moving_leaves
-from .shared_traces import is_plain
 
 if TYPE_CHECKING:
     from .signatures import (

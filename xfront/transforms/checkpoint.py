@@ -6,24 +6,29 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
 from xfront_ir import ops
 
 from ..base.trees import broadcast_prefix, tree_map, tree_unflatten
+from ..binding import ArrayImpl
 from ..binding.tracebacks import front_door, front_door_of
+from ..running.keys import Latest, latest, signature
 from ..running.programs import bind
+from ..tracing.following import sets_of
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..values.arguments import only
 from .custom_rules import named_argnums, within
-from .flat import Arguments, fill, name_of, positions
+from .flat import Arguments, Flat, fill, name_of, positions
 from .policies import asked_policy, checkpoint_policies
-from .shared_traces import shared
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_TRACES: weakref.WeakKeyDictionary[Any, Latest] = weakref.WeakKeyDictionary()
 
 
 @overload
@@ -45,7 +50,9 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
     """A function whose intermediate values are computed again in the backward pass, not saved.
 
     Args:
-      fun: any function of arrays and trees.
+      fun: any function of arrays and trees. It is traced once for each signature of its arguments,
+        as by `jit`: an array that it reads and that changes should be an argument. One that
+        reads tracers is traced at each call.
       prevent_cse: keep the second computation apart from the first by a barrier: a bool, or a
         tree of them that is a prefix of the tuple of arguments. One barrier stands before all of
         the arguments; a False beside a True has no effect.
@@ -89,13 +96,14 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
         places = [i for i in range(len(args)) if i not in chosen]
         fenced = _fenced(prevent_cse, tuple([args[i] for i in places]))
         given = Arguments(name, ([args[i] for i in places], kwargs))
-        known = [*chosen, *[args[i] for i in sorted(chosen)], *fixed, *fixed.values()]
+        known = [(k, type(x), x) for k, x in (
+            *[(i, args[i]) for i in sorted(chosen)], *fixed.items())]
 
         def call(values: Any, named: Any) -> Any:
             return fun(*fill(args, places, values), **named, **fixed)
 
-        flat = shared("checkpoint", fun, known, given.tree, given.kinds, given.leaves, lambda:
-                      given.trace(call, name=name, kind="checkpoint", staging=True))
+        flat = _traced(fun, known, given, lambda: given.trace(call, name=name, kind="checkpoint",
+                                                              staging=True))
         operands = given.operands(flat)
         if state.current is None and not any(type(x) is Tracer for x in operands):
             results = bind(flat.function, operands, name=name)
@@ -107,6 +115,24 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
         return tree_unflatten(flat.out_tree, results)
 
     return wrapped
+
+
+def _traced(fun: Any, known: list[tuple], given: Arguments, trace: Callable[[], Flat]) -> Flat:
+    """The trace of an earlier call with the same signature, or `trace()`. `known` are the static
+    arguments, each with its place and type."""
+    traces: Any = latest(_TRACES, fun)
+    key = signature(tuple(known), given.tree, tuple(given.kinds), state.axes, state.scope,
+                    sets_of(given.leaves))
+    try:
+        found = traces.get(key)
+    except TypeError:                            # a static argument has no hash
+        return trace()
+    if found is None:
+        found = trace()
+        if {*map(type, found.captures)} <= {ArrayImpl} and not any(
+                [t.dtype.is_ref for t, _ in given.kinds]):
+            traces[key] = found
+    return found
 
 
 def _fenced(prevent_cse: Any, args: tuple) -> bool:

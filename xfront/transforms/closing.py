@@ -12,7 +12,6 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Value
-from xfront_ir.fingerprint import identity
 from xfront_ir.literal import Literal, literal
 from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.types import TensorType
@@ -20,6 +19,7 @@ from xfront_ir.types import TensorType
 from ..base.errors import UnexpectedTracerError
 from ..base.trees import default_registry
 from ..binding import Array
+from ..running.keys import told_apart
 from ..tracing.tracer import Tracer
 from ..values.keys import key_base
 from .flat import Flat
@@ -133,19 +133,10 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(inner)
 
 
-def told_apart(custom: Any, static: Sequence[Any]) -> str:
+def rule_apart(custom: Any, static: Sequence[Any]) -> str:
     """A text that is the same for two rules only if their Python is. It is part of the fingerprint
     of rules that may behave differently although their Functions for one request are equal."""
-    held = [custom, *static, *[x for f in custom.python for x in (f, *_cells(f))]]
-    return ";".join(map(_told_apart, held))
-
-
-def _told_apart(x: Any) -> str:
-    if type(x) in (list, tuple, dict):
-        inside = [*x, *x.values()] if type(x) is dict else x
-        return f"({','.join(map(_told_apart, inside))})"
-    plain = x is None or type(x) in (int, float, complex, bool, str, bytes)
-    return repr(x) if plain else identity(x)
+    return told_apart([custom, *static, *[x for f in custom.python for x in (f, *_cells(f))]])
 
 
 def with_constants(flat: Flat, n_own: int, rule: str) -> Function:
@@ -184,4 +175,4 @@ def _constant(b: Builder, v: Any, x: Any) -> Any:
     return b.emit(ops.random_wrap, made, impl=v.type.dtype.implementation)
 
 
-__all__ = ["arranged", "closes_over_tracer", "closes_over_value", "told_apart", "with_constants"]
+__all__ = ["arranged", "closes_over_tracer", "closes_over_value", "rule_apart", "with_constants"]

@@ -44,7 +44,7 @@ from ..tracing.perturbed import innermost, reaching
 from ..tracing.regions import open_regions
 from ..tracing.trace import Recorded, Trace, emit, state
 from ..tracing.tracer import Tracer
-from .closing import arranged, closes_over_tracer, closes_over_value, told_apart
+from .closing import arranged, closes_over_tracer, closes_over_value, rule_apart
 from .flat import Arguments, Flat, as_operand, fill, name_of, positions
 from .pickling import name_in_module
 from .symbolic import SymbolicZero, zero_aval
@@ -97,7 +97,7 @@ class Rule:
                       flat.function.param_types)   # own operands, then the body's captures
         self.symbolic_zeros = custom.symbolic_zeros    # whether Python sees which tangents are zero
         self.print: bytes | None = None
-        self.told_apart = told_apart(custom, static) if self.symbolic_zeros else ""
+        self.told_apart = rule_apart(custom, static) if self.symbolic_zeros else ""
         self.captures: list[Any] = []
         self.saved: list[int] = []               # captures that bwd reads: residuals behind fwd's
         self.home: Trace | None = None           # the trace that has its numbers and arrays

@@ -13,7 +13,7 @@ from xfront_ir.types import TensorType
 
 from ..base.trees import tree_flatten, tree_unflatten
 from ..tracing.trace import state
-from .closing import told_apart
+from .closing import rule_apart
 from .custom_rules import Rule, Ruled, order_params
 from .flat import Flat, kind_of, name_of, trace_call
 
@@ -51,7 +51,7 @@ class BatchRule(Rule):
 
     def fingerprint(self) -> bytes:
         """The fingerprint of its Python functions and of the values that they hold."""
-        return f"custom_vmap {told_apart(self.custom, [])}".encode()
+        return f"custom_vmap {rule_apart(self.custom, [])}".encode()
 
     def find_captures(self) -> None:
         """Trace the rule for the sizes of the batches around the call, with any of the first

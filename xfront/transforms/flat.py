@@ -18,7 +18,7 @@ from ..base.holders import held_by
 from ..base.trees import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
 from ..eager.dispatch import abstract
 from ..eager.operands import SCALARS, held_array, is_array_like
-from ..running.compiled import prune
+from ..running.compiling import prune
 from ..tracing.trace import Recorded, state, trace_function, type_of, used_as
 from ..tracing.tracer import Tracer
 from ..values.high import HiTracer
@@ -236,6 +236,13 @@ class Arguments:
     def operands(self, flat: Flat) -> list[Any]:
         """The operands of the traced Function: the leaves, then its captures."""
         return [*map(as_operand, self.leaves), *flat.captures]
+
+
+def is_plain(tree: Any) -> bool:
+    """Whether all nodes of a tree are tuple, list, dict or None."""
+    data = tree.node_data()
+    return data is None or (data[0] in (tuple, list, dict, type(None))
+                            and all(map(is_plain, tree.children())))
 
 
 def refuse_output(name: str, result: Any) -> None:

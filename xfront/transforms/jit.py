@@ -21,12 +21,12 @@ import numpy as np
 from xfront_ir.analysis import axis_names, meshes
 
 from .. import binding
-from ..base.config import explain_cache_misses, trace_key
+from ..base.config import explain_cache_misses
 from ..base.trees import keystr, tree_flatten_with_path, tree_leaves, tree_unflatten
 from ..binding.tracebacks import front_door, named_after
 from ..eager.dispatch import Program, deepest
 from ..running import programs
-from ..running.compiled import living
+from ..running.keys import Latest, latest, signature
 from ..running.placement import Placement, captured_on_several, placement
 from ..running.programs import bind, in_place
 from ..tracing.following import sets_of
@@ -241,21 +241,13 @@ def agree(what: str, fun: Any, params: list[inspect.Parameter] | None, nums: tup
     return tuple(sorted(resolved)), tuple(sorted(all_names))
 
 
-_TRACES: weakref.WeakKeyDictionary[Any, dict] = weakref.WeakKeyDictionary()
+_TRACES: weakref.WeakKeyDictionary[Any, Latest] = weakref.WeakKeyDictionary()
 
 
 def _forget(compiled: weakref.ref) -> None:
     function = compiled()
     if function is not None:
         function._clear_cache()
-
-
-def _forget_traces() -> None:
-    for fun in living(_TRACES):
-        _TRACES.get(fun, {}).clear()
-
-
-programs.TABLES.append(_forget_traces)
 
 
 class Jitted:
@@ -268,10 +260,7 @@ class Jitted:
         self.options = Options(fun, given)
         self.on_several = False                  # whether some call ran on several devices
         self.finals: Any = None                  # for arguments that change, see high.py
-        try:
-            self.traces = _TRACES.setdefault(fun, {})
-        except TypeError:
-            self.traces = {}
+        self.traces = latest(_TRACES, fun)
 
     def __reduce__(self) -> tuple:
         return functools.partial(Jitted, **self.given), (self.fun,)
@@ -342,7 +331,7 @@ class Jitted:
         if self.options.told is not None:
             kinds = self.options.told.typed(kinds, self.dynamic(args), kwargs)
         sets = sets_of(leaves)
-        key = (statics, tree, tuple(kinds), trace_key(), state.axes, sets)
+        key = signature(statics, tree, tuple(kinds), state.axes, sets)
         try:
             found = self.traces.get(key)
         except TypeError:

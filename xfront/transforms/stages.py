@@ -21,7 +21,7 @@ from ..base.trees import tree_flatten, tree_map, tree_unflatten
 from ..binding.tracebacks import front_door
 from ..eager.devices import devices as devices_here
 from ..eager.dispatch import Program
-from ..running.compiled import captures_first, compile_body, prune
+from ..running.compiling import captures_first, compile_body, prune
 from ..running.placement import Placement, Promised, commitment, placement_of
 from ..sharding.context import abstract_alone, context_mesh, get_abstract_mesh, on_devices
 from ..sharding.mesh import AbstractMesh

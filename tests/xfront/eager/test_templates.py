@@ -30,6 +30,7 @@ from tests.samples.calls import Call
 from xfront import lax
 from xfront.eager import templates
 from xfront.eager.templates import Template
+from xfront.running import keys
 from xfront.tracing.trace import trace_function, type_of
 from xfront.tracing.tracer import Tracer
 from xfront_ir.printer import print_function
@@ -49,7 +50,7 @@ def without_templates() -> Iterator[None]:
 
 def made() -> int:
     """How many templates there are."""
-    return sum(type(found) is Template for one in templates._ALL for found in one.table.values())
+    return sum(type(found) is Template for one in keys.tables() for found in [*one.values()])
 
 
 def text_of(run: Run, operands: tuple, weak: bool = False, known: bool = False) -> str:
@@ -249,7 +250,7 @@ X, Y = jnp.arange(6.0).reshape(2, 3), jnp.ones((2, 3))
 
 def templates_of(run: Run, *operands: Any) -> int:
     """How many templates four calls in one program make."""
-    templates.forget_templates()
+    keys.clear()
     jax.make_ir(lambda *given: [run(*given) for _ in range(4)])(*operands)
     return made()
 
@@ -274,7 +275,7 @@ def test_bodies_that_read_more_than_their_arguments_have_none() -> None:
     assert not templates_of(lambda x: jax.debug.print("{}", x), X)
     assert not templates_of(lambda x: lax.fori_loop(0, 3, lambda i, c: c, x), X)
     assert not templates_of(lambda x: jax.vmap(lambda r: jnp.concatenate([r, x[0]]))(x), X) > 1
-    templates.forget_templates()
+    keys.clear()
     jax.grad(lambda x: sum(jnp.sum(x[keep]) for _ in range(4)))(X)             # a mask is read
     jax.grad(lambda x: sum(jnp.sum(x[x[:, 0] > 0]) for _ in range(4)))(X)
 
@@ -342,7 +343,7 @@ def test_an_argument_that_is_a_literal_of_the_body_is_still_an_argument() -> Non
 
     with without_templates():
         expected = text_of(program, (np.float32(0.25),))
-    templates.forget_templates()
+    keys.clear()
     for _ in range(3):
         assert text_of(program, (np.float32(0.25),)) == expected
 
@@ -355,7 +356,7 @@ def test_equal_literals_are_captured_while_a_template_is_made() -> None:
         return x, [sylvester(zeros, jnp.zeros((2, 2)), zeros) for _ in range(3)], made
 
     sylvester = jax.scipy.linalg.solve_sylvester
-    templates.forget_templates()
+    keys.clear()
     program(1.0)
 
 
@@ -395,7 +396,7 @@ def test_what_the_library_calls_is_not_refused_and_what_the_user_calls_is() -> N
             with pytest.raises((ValueError, TypeError)):
                 jnp.cov(*given)
 
-        templates.forget_templates()
+        keys.clear()
         with setting():
             jax.make_ir(program)(*operands)
 
@@ -406,7 +407,7 @@ def test_tables_are_bounded_and_forgotten() -> None:
                 for _ in range(2)]
 
     jax.make_ir(program)(X)
-    assert all(len(one.table) <= templates.MOST_OF_ONE for one in templates._ALL)
+    assert all(len(one) <= one.most for one in keys.tables())
     assert made()
     jax.clear_caches()
     assert not made()

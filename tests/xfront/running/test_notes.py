@@ -13,7 +13,7 @@ import xfront as jax
 import xfront.numpy as jnp
 from lowering import compile as xla
 from lowering import disk_cache
-from xfront.running import compiled, notes, programs
+from xfront.running import compiling, notes, programs
 
 X = np.linspace(-1.0, 1.0, 5, dtype=np.float32)
 
@@ -33,14 +33,14 @@ def folder(tmp_path, monkeypatch):
 def simplified(monkeypatch):
     """The names of the programs that are simplified, once each."""
     made = []
-    real = compiled.simplify
+    real = compiling.simplify
 
     def counted(function):
         if "simple" not in function.memo:
             made.append(function.name)
         return real(function)
 
-    for room in (compiled, programs):
+    for room in (compiling, programs):
         monkeypatch.setattr(room, "simplify", counted)
     return made
 

@@ -15,7 +15,7 @@ import xfront as jax
 import xfront.numpy as jnp
 from lowering import compat
 from xfront import lax
-from xfront.running import by_numpy
+from xfront.running import first_runs
 
 HERE = "test_errors_of_transforms.py"
 X = np.ones(3, np.float32)
@@ -265,7 +265,7 @@ def consumed() -> tuple[Callable[..., Any], Callable[..., Any], Any]:
     """A function that donates and one that does not, run by C++ alone, and what the first took."""
     f = jax.jit(lambda state: state["s"] + 1.0, donate_argnums=0)
     g = jax.jit(lambda s: s * 2.0)
-    for _ in range(by_numpy.RUNS + 2):
+    for _ in range(first_runs.RUNS + 2):
         g(jnp.ones(3)), f({"s": jnp.ones(3)}), jnp.ones(3) + 1.0
     state = jnp.ones(3)
     f({"s": state})

@@ -14,7 +14,7 @@ import lowering
 import xfront as jax
 import xfront.numpy as jnp
 from xfront import lax
-from xfront.running import by_numpy, programs
+from xfront.running import first_runs, programs
 
 X = np.linspace(0.1, 0.9, 4, dtype=np.float32)
 
@@ -27,7 +27,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     units first. Small programs are compiled when they first run, not when they have run often.
     """
     names: list[str] = []
-    monkeypatch.setattr(by_numpy, "RUNS", 0)
+    monkeypatch.setattr(first_runs, "RUNS", 0)
     programs.clear()
     monkeypatch.setattr(programs, "_NEW_IN_A_ROW", {})
     compile_function = lowering.compile_function

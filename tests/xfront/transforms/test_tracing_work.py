@@ -13,7 +13,7 @@ import xfront
 import xfront.numpy as jnp
 from benchmarks.control import repeated, uses
 from tests.work import calls
-from xfront.running import by_numpy
+from xfront.running import first_runs
 from xfront_ir.sharding import MeshAxes
 
 USES = 10
@@ -136,6 +136,6 @@ def test_an_unjitted_transformation_costs(call, most) -> None:
         return call(lambda x: jnp.sin(x) * 2.0 + 1.0, x)
 
     x = jnp.ones((4, 3))
-    for _ in range(by_numpy.RUNS + 3):           # then `x[0]` runs in C++
+    for _ in range(first_runs.RUNS + 3):           # then `x[0]` runs in C++
         go()
     assert calls(go) <= most

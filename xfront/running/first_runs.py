@@ -1,17 +1,19 @@
-"""The first runs of small un-jitted programs, computed by NumPy where every bit is certain.
+"""The first runs of small un-jitted programs, which are computed without compiling them.
 
 XLA takes 10 to 50 ms to compile the smallest program, and most programs with which a user's program
 begins (keys, their splits, a product with a number, an element of an array) run a few times. NumPy
-computes them in a tenth of a millisecond. So a program is compiled when it has run `RUNS` times.
+computes them in a tenth of a millisecond, and a small draw of random numbers is the beginning of a
+longer one, whose program draws of all shapes share. So a program is compiled when it has run `RUNS`
+times. `uncompiled` is the door.
 
-`computed` says for which programs the results are known to be those of the compiled one:
+`is_exact` says for which programs NumPy's results are bitwise those of the compiled one:
 
 - integers, booleans and keys of threefry: whatever the compiler makes of them is the same;
 - ops that move elements, and those that the IR knows to be exact (`EXACT`);
 - at most one op that rounds, in a program without float constants: a compiler may contract two
   such ops, or multiply by the reciprocal of a constant;
 - a quotient only in a program that does not broadcast, because XLA multiplies by the reciprocal of
-  a broadcast scalar. Where the whole program is one such quotient, NumPy multiplies so too;
+  a broadcast scalar;
 - no product with booleans, because XLA selects between 0 and the other factor.
 
 `results` looks at the numbers too. It refuses infinities and NaN, and subnormal numbers, which
@@ -29,11 +31,16 @@ import numpy as np
 from xfront_ir import dtypes, ops, reference
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.definition import OpDef
+from xfront_ir.fingerprint import fingerprint
 from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.traits import ELEMENTWISE, EXACT, MIXES_BITS, REARRANGES
 from xfront_ir.types import TensorType
 
 from .. import binding
+from ..tracing import watching
+from .compiled import Compiled, OutTypes, executable_of
+from .keys import emptied
+from .placement import Placement
 
 RUNS = 16
 """How often NumPy runs a program before it is compiled; it takes less time for that than XLA takes
@@ -69,12 +76,6 @@ _OF_DRAWS = frozenset((ops.erf, ops.erf_inv))
 """Further ops of which each element depends on the operands' elements at its place alone."""
 
 
-def computed(function: Function) -> Function | None:
-    """A program whose results by NumPy are, for finite numbers, bitwise those of `function`
-    compiled for a CPU; None where none is known."""
-    return function if is_exact(function) else _by_reciprocal(function)
-
-
 def is_exact(function: Function) -> bool:
     """Whether NumPy, run on the ops of the program itself, gives bitwise the compiled results."""
     if len(function.ops) > MOST_OPS or not all([_is_small(v.type) for v in function.params]):
@@ -93,48 +94,6 @@ def is_exact(function: Function) -> bool:
             others.add(_beside(op))
     return not rounding or len(rounding) == 1 and others.isdisjoint(
         _EXCLUDED.get(rounding[0], _CONSTANTS))
-
-
-def _by_reciprocal(function: Function) -> Function | None:
-    """For the quotient of an array by a scalar, the product that XLA computes; else None.
-
-        %2: f32[3] = broadcast_in_dim(%1) {shape = [3]}    %2: f32[] = div(1.0, %1)
-        %3: f32[3] = div(%0, %2)                           %3: f32[3] = broadcast_in_dim(%2) {...
-                                                           %4: f32[3] = mul(%0, %3)
-    """
-    *before, last = function.ops or (None,)
-    if last is None or last.definition is not ops.div or function.returns != last.results:
-        return None
-    quotient = last.results[0].type
-    if not quotient.dtype.is_inexact or not 1 < quotient.size <= MOST_ELEMENTS:
-        return None
-    x, divisor = last.operands
-    broadcast = before[-1] if before else None
-    if broadcast is None or broadcast.definition is not ops.broadcast_in_dim or (
-            broadcast.results[0] is not divisor or x not in function.params):
-        return None
-    (scalar,) = broadcast.operands
-    made = before[:-1]
-    if scalar.type.shape or not _are_a_converted_param(made, scalar, function) or not all(
-            [_is_small(v.type) for v in (*function.params, scalar)]):
-        return None
-    b = PlacedBuilder(function.name)
-    env = {v: b.param(v.type) for v in function.params}
-    for op in made:
-        env[scalar] = b.emit(op.definition, env[op.operands[0]], **op.attrs)
-    share = b.emit(ops.div, b.ones(scalar.type), env[scalar])
-    factor = b.emit(broadcast.definition, share, **broadcast.attrs)
-    return b.close([b.emit(ops.mul, env[x], factor)])
-
-
-def _are_a_converted_param(made: Sequence[Op], scalar: Value, function: Function) -> bool:
-    """Whether `scalar` is a parameter and `made` is empty, or `made` is one conversion, whose
-    result it is, of an integer or bool parameter."""
-    if not made:
-        return scalar in function.params
-    return (len(made) == 1 and made[0].definition is ops.convert and made[0].results[0] is scalar
-            and made[0].operands[0] in function.params
-            and not made[0].operands[0].type.dtype.is_inexact)
 
 
 def _beside(op: Op) -> Any:
@@ -247,10 +206,9 @@ def _is_of_draw(op: Op, shape: tuple[int, ...], wide: set[Value]) -> bool:
             and "shape" not in op.attrs and wide.issuperset(op.operands))
 
 
-def first_of(drawn: Any, aval: Any, sharding: Any, committed: bool) -> Any:
-    """The array of type `aval` with the first elements of what a program of all shapes gave."""
-    values = np.asarray(memoryview(drawn))[:math.prod(aval.shape)].reshape(aval.shape)
-    return binding.put_copy(aval, sharding, values, committed)
+def first_of(drawn: Any, aval: Any) -> np.ndarray:
+    """The first elements, as many as `aval` has, of what a program of all shapes gave."""
+    return np.asarray(memoryview(drawn))[:math.prod(aval.shape)].reshape(aval.shape)
 
 
 class _UncertainError(Exception):
@@ -287,8 +245,98 @@ def _are_ready(arrays: Sequence[Any]) -> bool:
     return True
 
 
-def put(values: Sequence[np.ndarray], avals: Sequence[Any], sharding: Any, committed: bool
-        ) -> list[Any]:
-    """Arrays of these values and types at a place."""
-    return [binding.put_copy(a, sharding, np.asarray(x, order="C"), committed)
-            for x, a in zip(values, avals, strict=True)]
+# --- the door -----------------------------------------------------------------------------
+
+def uncompiled(function: Function, name: str, kept: Sequence[bool], out_types: OutTypes,
+               place: Placement) -> Compiled | None:
+    """The program of a Function that NumPy or a longer draw can run for the first times; None if
+    neither gives bitwise the compiled results, or if an option looks at what is compiled."""
+    if not _is_alone(place):
+        return None
+    if is_exact(function):
+        return FirstRuns(function, name, kept, out_types, place)
+    longer = draw_of_all_shapes(function)
+    return None if longer is None else FirstDraws(longer, function, name, kept, out_types, place)
+
+
+def _is_alone(place: Placement) -> bool:
+    """Whether the first runs of a program may do without compiling it: it runs on one device of a
+    CPU, and no option logs, dumps or checks programs when they are compiled."""
+    if type(place) is not Placement or binding.guarded:
+        return False
+    from lowering import clients, dump  # with the first program, not with the library
+
+    return (clients.platform_of(place.devices[0]) == "cpu" and not watching.is_heard()
+            and not dump.is_on())
+
+
+# --- the programs -------------------------------------------------------------------------
+
+class FirstRuns(Compiled):
+    """A small un-jitted program. NumPy computes the results of its first runs; then it is compiled.
+    """
+
+    __slots__ = ("function", "left", "named")
+
+    def __init__(self, function: Function, name: str, kept: Sequence[bool], out_types: OutTypes,
+                 place: Placement) -> None:
+        super().__init__(None, kept, out_types, place)
+        self.function, self.named, self.left = function, name, RUNS
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is compiled."""
+        return self.executable is not None
+
+    @property
+    def name(self) -> str:
+        """As `Compiled.name`."""
+        return self.named
+
+    @property
+    def fast(self) -> bool:
+        """As `Compiled.fast`, once the program is compiled."""
+        return self.executable is not None and super().fast
+
+    def executed(self, buffers: list[Any], committed: bool) -> list[Any]:
+        """As `Compiled.executed`, without compiling for the first few times."""
+        if self.executable is None:
+            if self.left > 0:
+                self.left -= 1
+                if (values := self.computed(buffers)) is not None:
+                    return [binding.put_copy(a, self.place.sharding, x, committed)
+                            for x, a in zip(values, self.out_avals, strict=True)]
+            self.executable = executable_of(     # if two threads make it, either serves
+                self.function, name=self.named, devices=self.place.devices, effort="eager")
+        return super().executed(buffers, committed)
+
+    def computed(self, buffers: list[Any]) -> list[np.ndarray] | None:
+        """The results by NumPy, or None."""
+        return results(self.function, buffers)
+
+
+class FirstDraws(FirstRuns):
+    """A small draw of random numbers. Its first runs draw more numbers than it needs with `longer`,
+    a program that draws of all shapes share, and keep the first ones; then it is compiled."""
+
+    __slots__ = ("longer",)
+
+    def __init__(self, longer: Function, *rest: Any) -> None:
+        super().__init__(*rest)
+        self.longer = longer
+
+    def computed(self, buffers: list[Any]) -> list[np.ndarray]:
+        """The results as the first elements of a longer draw."""
+        key = self.place, fingerprint(self.longer)
+        found = _DRAWS.get(key)
+        if found is None:
+            made = executable_of(self.longer, name=self.named, devices=self.place.devices,
+                                 effort="eager")
+            found = _DRAWS[key] = Compiled(
+                made, self.kept, [(self.longer.returns[0].type, False)], self.place)
+        (drawn,) = found.executed(buffers, False)
+        return [first_of(drawn, self.out_avals[0])]
+
+
+_DRAWS: dict[Any, Compiled] = {}
+emptied(_DRAWS.clear)

@@ -17,7 +17,7 @@ import xfront.numpy as jnp
 from lowering import compile_function
 from tests.work import calls
 from xfront import binding, lax, random
-from xfront.running import by_numpy, compiled
+from xfront.running import compiled, first_runs, programs
 from xfront.running.placement import placement
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
@@ -32,9 +32,9 @@ DTYPES = (dtypes.bool_, dtypes.i32, dtypes.u32, dtypes.i64, dtypes.u64, dtypes.f
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test starts without programs and transfer guards, and its second runs are compiled."""
-    monkeypatch.setattr(by_numpy, "RUNS", 1)
+    monkeypatch.setattr(first_runs, "RUNS", 1)
     monkeypatch.setattr(binding, "guarded", [])
-    compiled.clear()
+    programs.clear()
 
 
 def numbers(rng: np.random.Generator, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -146,8 +146,7 @@ def test_written_programs(batch: int) -> None:
     for seed in range(batch * 1000, batch * 1000 + 60):
         writer = Writer(seed)
         function = writer.program()
-        by_hand = by_numpy.computed(function)
-        if by_hand is None:
+        if not first_runs.is_exact(function):
             continue
         taken += 1
         executable = compile_function(function, effort="eager")
@@ -156,7 +155,7 @@ def test_written_programs(batch: int) -> None:
                       for v in function.params]
             with xfront.enable_x64(True):
                 given = [jnp.asarray(x) for x in arrays]
-            made = by_numpy.results(by_hand, given)
+            made = first_runs.results(function, given)
             if made is None:
                 continue
             computed += 1
@@ -247,7 +246,7 @@ def test_first_runs_of_public_functions(x64: bool) -> None:
             x, y, n = [xfront.device_put(a, device) if committed else jnp.asarray(a)
                        for a in arrays]
             for name, call in _calls(x, y, n, random.key(5)).items():
-                compiled.clear()
+                programs.clear()
                 runs = [_facts(call()) for _ in range(4)]
                 assert all(r == runs[0] for r in runs), (name, committed, runs)
                 by_hand |= {name} if _computes(call) else set()
@@ -256,20 +255,21 @@ def test_first_runs_of_public_functions(x64: bool) -> None:
 
 def _computes(call: Callable[[], Any]) -> bool:
     """Whether NumPy computes at least one program of a call."""
-    compiled.clear()
+    programs.clear()
     count = 0
-    real = by_numpy.put
+    real = first_runs.results
 
     def counted(*args: Any) -> Any:
         nonlocal count
-        count += 1
-        return real(*args)
+        found = real(*args)
+        count += found is not None
+        return found
 
-    by_numpy.put = counted
+    first_runs.results = counted
     try:
         call()
     finally:
-        by_numpy.put = real
+        first_runs.results = real
     return count > 0
 
 
@@ -303,7 +303,7 @@ def test_odd_numbers_are_left_to_the_program() -> None:
     for f in (lambda x: x * 10.0, lambda x: x + x, jnp.sqrt, jnp.sign, lambda x: x / x,
               lambda x: x < 0.0, lambda x: x.astype(bool)):
         for i in range(len(odd)):
-            compiled.clear()
+            programs.clear()
             x = jnp.asarray(odd[i:i + 1])
             first, second = np.asarray(f(x)), np.asarray(f(x))
             assert first.tobytes() == second.tobytes(), (odd[i], first, second)
@@ -320,50 +320,14 @@ def test_programs_that_may_round_otherwise_are_compiled() -> None:
               lambda x: x / (jnp.arange(3) + x.astype(bool)),
               lambda x: x.astype(jnp.bfloat16)):
         function = simplify(xfront.make_ir(f)(x).ir)
-        assert by_numpy.computed(function) is None, function
-    assert by_numpy.is_exact(simplify(xfront.make_ir(lambda x: (x * x)[::-1])(x).ir))
-    assert not by_numpy.computed(simplify(xfront.make_ir(jnp.negative)(jnp.ones(5000)).ir))
-
-
-QUOTIENTS = {
-    "by a scalar": lambda x, c, n: x / c, "by an integer": lambda x, c, n: x / n,
-    "of a scalar": lambda x, c, n: c / x, "by a spread row": lambda x, c, n: x / x.ravel()[:1],
-    "of a square": lambda x, c, n: x * x / c, "by a square": lambda x, c, n: x / (c * c),
-    "of itself": lambda x, c, n: jnp.broadcast_to(c, x.shape) / c}
-
-
-@pytest.mark.parametrize("x64", [False, True])
-def test_quotients(x64: bool) -> None:
-    """Those by one scalar are products with its reciprocal, and have every bit of the program's."""
-    rng, taken = np.random.default_rng(), set()
-    with xfront.enable_x64(x64):
-        dtype = np.float64 if x64 else np.float32
-        for shape in ((1,), (1, 1), (2,), (3,), (17, 3), (4096,), (0,)):
-            for name, f in QUOTIENTS.items():
-                x = jnp.asarray(numbers(rng, dtype, shape))
-                function, read = compiled.prune(
-                    simplify(xfront.make_ir(f)(x, x.sum(), jnp.asarray(3)).ir))
-                if (by_hand := by_numpy.computed(function)) is None:
-                    continue
-                executable = compile_function(function, effort="eager")
-                for _ in range(40):
-                    whole = jnp.asarray(numbers(rng, np.int64 if x64 else np.int32, ()))
-                    given = [jnp.asarray(numbers(rng, dtype, shape)),
-                             jnp.asarray(numbers(rng, dtype, ())), whole]
-                    given = [a for a, is_read in zip(given, read, strict=True) if is_read]
-                    made = by_numpy.results(by_hand, given)
-                    if made is None:
-                        continue
-                    taken.add((name, shape))
-                    place = compiled.Compiled(executable, [True] * len(given), [
-                        (v.type, False) for v in function.returns], _place(given))
-                    assert same_bits(made[0], place.run(given)[0]), (name, shape, given)
-    assert {("by a scalar", (17, 3)), ("by an integer", (4096,))} <= taken, taken
+        assert not first_runs.is_exact(function), function
+    assert first_runs.is_exact(simplify(xfront.make_ir(lambda x: (x * x)[::-1])(x).ir))
+    assert not first_runs.is_exact(simplify(xfront.make_ir(jnp.negative)(jnp.ones(5000)).ir))
 
 
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if d.is_integer], ids=str)
 def test_quotients_of_integers(dtype: Any) -> None:
-    """An integer has no reciprocal: its quotients by scalars are truncated, at every call."""
+    """Quotients of integers by scalars are truncated, at every call."""
     numpy = np.dtype(dtype.numpy)
     whole = np.array([0, 1, 20, 25, np.iinfo(numpy).max, np.iinfo(numpy).max - 5], numpy)
     with xfront.enable_x64(numpy.itemsize == 8):
@@ -414,7 +378,7 @@ def test_threads() -> None:
                 wrong.append("product")
 
     for _ in range(3):
-        compiled.clear()
+        programs.clear()
         threads = [threading.Thread(target=work) for _ in range(8)]
         for t in threads:
             t.start()
@@ -442,18 +406,18 @@ def test_draws(x64: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     `jit` in that program."""
     rng, taken, small = np.random.default_rng(), 0, 0
     one_of = 3 if x64 else 2                             # of the shapes, others for each function
-    real = by_numpy.first_of
+    real = first_runs.first_of
 
     def counted(*args: Any) -> Any:
         nonlocal taken
         taken += 1
         return real(*args)
 
-    monkeypatch.setattr(by_numpy, "first_of", counted)
+    monkeypatch.setattr(first_runs, "first_of", counted)
     with xfront.enable_x64(x64):
         for i, (name, draw) in enumerate(DRAWS.items()):
             for shape in SHAPES[i % one_of::one_of]:
-                small += 1 < np.prod(shape) <= by_numpy.MOST_ELEMENTS
+                small += 1 < np.prod(shape) <= first_runs.MOST_ELEMENTS
                 seed = int(rng.integers(2**31))
                 for key in (random.key(seed), random.PRNGKey(seed)):
                     runs = [_facts(draw(key, shape)) for _ in range(3)]
@@ -470,15 +434,15 @@ def test_draws_of_all_shapes_are_told_apart() -> None:
               lambda k: random.normal(k, ()), lambda k: random.bits(k, (4,), "uint8") + jnp.arange(
                   4, dtype="uint8"), lambda k: jnp.sort(random.normal(k, (4,)))):
         function = simplify(xfront.make_ir(f)(key).ir)
-        assert by_numpy.draw_of_all_shapes(function) is None, function
+        assert first_runs.draw_of_all_shapes(function) is None, function
 
 
 SCRIPT = """
 import hashlib, sys
 import numpy as np
 import xfront as jax, xfront.numpy as jnp
-from xfront.running import by_numpy
-by_numpy.RUNS = int(sys.argv[1])
+from xfront.running import first_runs
+first_runs.RUNS = int(sys.argv[1])
 digest = hashlib.sha256()
 for seed in range(4):
     for i, key in enumerate(jax.random.split(jax.random.key(seed), 5)):
@@ -508,8 +472,8 @@ def test_later_runs_are_those_of_a_program_that_was_compiled_at_first(
         lambda: random.normal(key, (5,)), lambda: random.split(key), lambda: x.astype(jnp.int32)]
     found = []
     for runs in (0, 3):
-        monkeypatch.setattr(by_numpy, "RUNS", runs)
-        compiled.clear()
+        monkeypatch.setattr(first_runs, "RUNS", runs)
+        programs.clear()
         for f in functions:
             for _ in range(runs + 3):
                 f()
