@@ -13,8 +13,8 @@ from ..binding.tracebacks import front_door_of
 from ..eager.operands import array_like, check_ranks, is_array_like, normalize_axis
 from ..transforms.vmap import vmap
 from .creation import asarray
-from .extremes import choice
 from .manipulation import broadcast_shapes, broadcast_to, expand_dims, reshape
+from .ufuncs import where
 
 # --- vectorize ----------------------------------------------------------------------------
 
@@ -249,7 +249,7 @@ def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike], funclist: Seq
 
     made = value(given[-1])
     for condition, function in zip(conditions, given[:-1], strict=True):
-        made = choice(asarray(condition), value(function), made)
+        made = where(asarray(condition), value(function), made)
     return made
 
 

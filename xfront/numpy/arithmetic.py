@@ -25,6 +25,7 @@ from ..eager.operands import (
 )
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
+from .extremes import maximum, minimum
 from .ufuncs import (
     FLOAT,
     INEXACT,
@@ -34,8 +35,8 @@ from .ufuncs import (
     inexact,
     like,
     refuse,
-    select,
     unary,
+    where,
 )
 
 # --- sums and products --------------------------------------------------------------------
@@ -148,7 +149,7 @@ def sign(x: ArrayLike) -> Array:
     if kind not in NUMERIC:
         raise refuse("sign", x, "numeric")
     if kind == "uint":
-        return select(emit(ops.ne, x, like(x, 0)), like(x, 1), like(x, 0))
+        return where(x != 0, like(x, 1), 0)
     return emit(ops.sign, x)
 
 
@@ -176,7 +177,7 @@ def reciprocal(x: ArrayLike) -> Array:
     Array([1.  , 0.5 , 0.25], dtype=float32)
     """
     x = inexact(operand("reciprocal", x))
-    return emit(ops.div, like(x, 1), x)
+    return 1 / x
 
 
 def _numbers(name: str, x: Any, y: Any) -> tuple[Tracer, Tracer]:
@@ -208,30 +209,29 @@ def _floor_divide(x: Tracer, y: Tracer) -> Tracer:
         return emit(ops.div, x, y)
     if dtype.is_integer:
         quotient = emit(ops.div, x, y)
-        left = emit(ops.ne, emit(ops.rem, x, y), like(x, 0))
-        apart = emit(ops.ne, emit(ops.sign, x), emit(ops.sign, y))
-        return select(emit(ops.and_, left, apart), emit(ops.sub, quotient, like(x, 1)), quotient)
+        left = emit(ops.rem, x, y) != 0
+        apart = emit(ops.sign, x) != emit(ops.sign, y)
+        return where(left & apart, quotient - 1, quotient)
     x, y = emit(ops.stop_gradient, x), emit(ops.stop_gradient, y)
-    by_zero, whole = emit(ops.eq, y, like(y, 0)), emit(ops.div, x, y)
+    by_zero, whole = y == 0, x / y
     floored = _float_divmod(x, y)[0]
-    nothing = emit(ops.eq, floored, like(x, 0))      # a zero takes the quotient's sign
-    floored = select(nothing, emit(ops.mul, whole, like(x, 0)), floored)
-    return select(by_zero, whole, floored)
+    nothing = floored == 0      # a zero takes the quotient's sign
+    floored = where(nothing, whole * 0, floored)
+    return where(by_zero, whole, floored)
 
 
 def _float_divmod(x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
     """The floored quotient, and the remainder with y's sign."""
     rest = emit(ops.rem, x, y)
-    quotient = emit(ops.div, emit(ops.sub, x, rest), y)
-    apart = emit(ops.and_, emit(ops.ne, rest, like(rest, 0)),
-                 emit(ops.ne, emit(ops.sign, y), emit(ops.sign, rest)))
-    rest = select(apart, emit(ops.add, rest, y), rest)
-    quotient = select(apart, emit(ops.sub, quotient, like(quotient, 1)), quotient)
+    quotient = (x - rest) / y
+    apart = (rest != 0) & (emit(ops.sign, y) != emit(ops.sign, rest))
+    rest = where(apart, rest + y, rest)
+    quotient = where(apart, quotient - 1, quotient)
     return emit(ops.round, quotient, method="away_from_zero"), rest
 
 
 @binary()
-def remainder(x: ArrayLike, y: ArrayLike) -> Array:
+def remainder(x: Any, y: Any) -> Any:
     """x - y floor(x / y), with y's sign; 0 for an integer over zero. Source: `numpy.remainder`.
 
     >>> jnp.remainder(jnp.array([7, -7, 3]), 4)
@@ -239,21 +239,21 @@ def remainder(x: ArrayLike, y: ArrayLike) -> Array:
     """
     x, y = _numbers("remainder", x, y)
     if x.value.type.dtype.is_integer:
-        y = select(emit(ops.eq, y, like(y, 0)), like(y, 1), y)
+        y = where(y == 0, 1, y)
     rest = emit(ops.rem, x, y)
     if x.value.type.dtype.is_unsigned:
         return rest
-    apart = emit(ops.ne, emit(ops.lt, rest, like(rest, 0)), emit(ops.lt, y, like(y, 0)))
-    nothing = emit(ops.eq, rest, like(rest, 0))
+    apart = (rest < 0) != (y < 0)
+    nothing = rest == 0
     if x.value.type.dtype.is_float:
-        rest = select(nothing, _zero_of(rest, y), rest)
-    return select(emit(ops.and_, apart, emit(ops.not_, nothing)), emit(ops.add, rest, y), rest)
+        rest = where(nothing, _zero_of(rest, y), rest)
+    return where(apart & ~nothing, rest + y, rest)
 
 
 def _zero_of(rest: Tracer, y: Tracer) -> Tracer:
     """A remainder of 0 with the sign of `y` and the derivative of `rest`."""
-    zero = select(emit(ops.lt, y, like(y, 0)), like(y, -0.0), like(y, 0))
-    return emit(ops.sub, zero, emit(ops.sub, emit(ops.stop_gradient, rest), rest))
+    zero = where(y < 0, like(y, -0.0), 0)
+    return zero - (emit(ops.stop_gradient, rest) - rest)
 
 
 mod = remainder
@@ -270,7 +270,7 @@ def fmod(x: ArrayLike, y: ArrayLike) -> Array:
     """
     x, y = _numbers("fmod", x, y)
     if x.value.type.dtype.is_integer:
-        y = select(emit(ops.eq, y, like(y, 0)), like(y, 1), y)
+        y = where(y == 0, 1, y)
     return emit(ops.rem, x, y)
 
 
@@ -326,7 +326,7 @@ def integer_power(x: Any, n: int) -> Any:
         raise TypeError(f"Integers cannot be raised to negative powers, got {x.value.type} to the "
                         f"power {n}; write power({dtype.numpy}_array.astype(float), {n})")
     if n == 2:
-        return emit(ops.square, x)
+        return square(x)
     return x if n == 1 else emit(ops.integer_pow, x, exponent=n)
 
 
@@ -345,24 +345,24 @@ def _repeated(x: Tracer, y: Tracer) -> Tracer:
     from ..lax.control_flow import while_loop  # late: loaded on first use
 
     def more(carry: Any) -> Any:
-        left = emit(ops.ne, carry[2], like(carry[2], 0))
+        left = carry[2] != 0
         return emit(ops.reduce_or, left, axes=tuple(range(left.ndim)))
 
     def step(carry: Any) -> Any:
         total, base, left = carry
-        odd = emit(ops.ne, emit(ops.and_, left, like(left, 1)), like(left, 0))
-        total = select(odd, emit(ops.mul, total, base), total)
-        return (total, emit(ops.mul, base, base),
+        odd = (left & 1) != 0
+        total = where(odd, total * base, total)
+        return (total, base * base,
                 emit(ops.shift_right_logical, left, like(left, 1)))
 
     zero, one = like(y, 0), like(x, 1)
     if x.value.type.dtype.is_unsigned:
         return while_loop(more, step, (one, x, y))[0]
-    below = emit(ops.lt, y, zero)
-    size = emit(ops.abs, y)
+    below = y < zero
+    size = abs(y)
     total = while_loop(more, step, (one, x, size))[0]
-    unit = emit(ops.eq, emit(ops.abs, x), one)
-    return select(emit(ops.and_, below, emit(ops.not_, unit)), like(x, 0), total)
+    unit = abs(x) == one
+    return where(below & ~unit, 0, total)
 
 
 @binary()
@@ -388,8 +388,8 @@ def sqrt(x: ArrayLike) -> Array:
 
 def root(x: Tracer) -> Tracer:
     """The square root of a sum of squares; its derivative at 0 is 0, a subgradient of the norm."""
-    zero = emit(ops.eq, x, like(x, 0))
-    return select(zero, like(x, 0), emit(ops.sqrt, select(zero, like(x, 1), x)))
+    zero = x == 0
+    return where(zero, 0, sqrt(where(zero, 1, x)))
 
 
 @unary(ops.cbrt, FLOAT)
@@ -419,15 +419,14 @@ def hypot(x: ArrayLike, y: ArrayLike) -> Array:
     if x.value.type.dtype.is_complex:
         raise ValueError("hypot does not take complex operands, got "
                          f"{x.value.type} and {y.value.type}")
-    x, y = as_tracer(emit(ops.abs, x)), as_tracer(emit(ops.abs, y))
-    large, small = emit(ops.max, x, y), emit(ops.min, x, y)
-    nothing = emit(ops.eq, large, like(x, 0))
+    x, y = as_tracer(abs(x)), as_tracer(abs(y))
+    large, small = maximum(x, y), minimum(x, y)
+    nothing = large == 0
     endless = like(x, float("inf"))
-    infinite = emit(ops.or_, emit(ops.eq, x, endless), emit(ops.eq, y, endless))
-    ratio = emit(ops.div, small, select(nothing, like(x, 1), large))
-    size = emit(ops.mul, large, emit(ops.sqrt, emit(
-        ops.add, emit(ops.square, ratio), like(x, 1))))
-    return select(infinite, endless, select(nothing, large, size))
+    infinite = (x == endless) | (y == endless)
+    ratio = small / where(nothing, 1, large)
+    size = large * sqrt(square(ratio) + 1)
+    return where(infinite, endless, where(nothing, large, size))
 
 
 # --- integers -----------------------------------------------------------------------------
@@ -459,14 +458,14 @@ def _divisor(x: Tracer, y: Tracer) -> Tracer:
     from ..lax.control_flow import while_loop  # late: loaded on first use
 
     def more(carry: Any) -> Any:
-        left = emit(ops.ne, carry[1], like(carry[1], 0))
+        left = carry[1] != 0
         return emit(ops.reduce_or, left, axes=tuple(range(left.ndim)))
 
     def step(carry: Any) -> Any:
         large, small = carry
-        done = emit(ops.eq, small, like(small, 0))
-        rest = emit(ops.rem, large, select(done, like(small, 1), small))
-        return (select(done, large, small), select(done, small, rest))
+        done = small == 0
+        rest = emit(ops.rem, large, where(done, 1, small))
+        return (where(done, large, small), where(done, small, rest))
 
     return while_loop(more, step, (absolute(x), absolute(y)))[0]
 
@@ -483,9 +482,9 @@ def _lcm(x: ArrayLike, y: ArrayLike) -> Array:
     a, b = _integers("lcm", x, y)
     a, b = as_tracer(absolute(a)), as_tracer(absolute(b))
     divisor = _divisor(a, b)
-    nothing = emit(ops.eq, divisor, like(divisor, 0))
-    safe = select(nothing, like(divisor, 1), divisor)
-    return emit(ops.mul, a, emit(ops.div, b, safe))
+    nothing = divisor == 0
+    safe = where(nothing, 1, divisor)
+    return a * emit(ops.div, b, safe)
 
 
 lcm = by_name(_lcm, "x1", "x2")

@@ -16,8 +16,10 @@ from ..eager.operands import broadcast_to, convert, operand, together
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from ..transforms.custom_jvp import custom_jvp
+from .extremes import maximum
+from .logic import isfinite
 from .transcendental import float_operand
-from .ufuncs import LOGICAL, arithmetic, binary, inexact, like, refuse, select, unary
+from .ufuncs import LOGICAL, arithmetic, binary, inexact, like, refuse, unary, where
 
 INTEGER = frozenset(("int", "uint"))
 
@@ -123,7 +125,7 @@ def bitwise_count(x: ArrayLike) -> Array:
         raise refuse("bitwise_count", x, "integer or bool")
     if dtype.kind == "bool":
         return convert(x, dtypes.u8)
-    size = emit(ops.abs, x) if dtype.kind == "int" else x
+    size = abs(x) if dtype.kind == "int" else x
     return convert(emit(ops.popcnt, size), dtypes.u8)
 
 
@@ -148,11 +150,11 @@ def _signbit(x: Tracer) -> Tracer:
     if dtype.is_complex:
         raise refuse("signbit", x, "real")
     if dtype.kind in ("bool", "uint"):
-        return emit(ops.ne, x, x)
+        return x != x
     if dtype.is_integer:
-        return emit(ops.lt, x, like(x, 0))
+        return x < 0
     word = emit(ops.bitcast, x, dtype=_WORDS[dtype.bits])
-    return emit(ops.ge, word, like(word, 1 << (dtype.bits - 1)))
+    return word >= 1 << (dtype.bits - 1)
 
 
 @binary()
@@ -164,8 +166,8 @@ def copysign(x1: ArrayLike, x2: ArrayLike) -> Array:
     """
     x, y = together("copysign", x1, x2)
     x, y = inexact(x), inexact(y)
-    size = emit(ops.abs, x)
-    return select(_signbit(y), emit(ops.neg, size), size)
+    size = abs(x)
+    return where(_signbit(y), -size, size)
 
 
 @binary()
@@ -199,19 +201,18 @@ def spacing(x: ArrayLike) -> Array:
     # from the bits alone: arithmetic on subnormal numbers gives zero on some devices
     raw = emit(ops.bitcast, x, dtype=word)
     power = emit(ops.shift_right_logical, raw, like(raw, info.nmant))
-    power = emit(ops.and_, power, like(raw, (1 << info.nexp) - 1))
-    power = emit(ops.max, power, like(raw, 1))
-    normal = emit(ops.shift_left, emit(ops.sub, power, like(raw, info.nmant)),
+    power = power & ((1 << info.nexp) - 1)
+    power = maximum(power, 1)
+    normal = emit(ops.shift_left, power - info.nmant,
                   like(raw, info.nmant))
-    subnormal = emit(ops.shift_left, like(raw, 1), emit(ops.sub, power, like(raw, 1)))
-    gap = select(emit(ops.gt, power, like(raw, info.nmant)), normal, subnormal)
+    subnormal = emit(ops.shift_left, like(raw, 1), power - 1)
+    gap = where(power > info.nmant, normal, subnormal)
     sign = like(raw, 1 << (dtype.bits - 1))
     most = int(info.max.view(f"u{dtype.bits // 8}"))
-    gap = select(emit(ops.eq, emit(ops.and_, raw, like(raw, most)), like(raw, most)),
-                 like(raw, most + 1), gap)
-    gap = emit(ops.or_, gap, emit(ops.and_, raw, sign))
+    gap = where((raw & most) == most, most + 1, gap)
+    gap = gap | (raw & sign)
     made = emit(ops.bitcast, gap, dtype=dtype)
-    return select(emit(ops.is_finite, x), made, like(x, float("nan")))
+    return where(isfinite(x), made, float("nan"))
 
 
 def _exponent(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
@@ -222,21 +223,21 @@ def _exponent(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
     width, bias = info.nmant, 1 - info.minexp
     raw = emit(ops.bitcast, x, dtype=word)
     field = like(raw, (1 << info.nexp) - 1)
-    power = emit(ops.and_, emit(ops.shift_right_logical, raw, like(raw, width)), field)
-    fraction = emit(ops.and_, raw, like(raw, (1 << width) - 1))
-    none = emit(ops.eq, power, like(raw, 0))
-    nothing = emit(ops.and_, none, emit(ops.eq, fraction, like(raw, 0)))
-    plain = emit(ops.or_, nothing, emit(ops.eq, power, field))
+    power = emit(ops.shift_right_logical, raw, like(raw, width)) & field
+    fraction = raw & ((1 << width) - 1)
+    none = power == 0
+    nothing = none & (fraction == 0)
+    plain = nothing | (power == field)
     # a subnormal fraction is shifted until its first bit stands where the hidden one would
-    shift = emit(ops.sub, emit(ops.clz, fraction), like(raw, dtype.bits - 1 - width))
-    kept = select(none, emit(ops.shift_left, fraction, shift), fraction)
-    kept = emit(ops.and_, kept, like(raw, (1 << width) - 1))
-    sign = emit(ops.and_, raw, like(raw, 1 << (dtype.bits - 1)))
-    made = emit(ops.or_, emit(ops.or_, sign, kept), like(raw, (bias - 1) << width))
+    shift = emit(ops.clz, fraction) - (dtype.bits - 1 - width)
+    kept = where(none, emit(ops.shift_left, fraction, shift), fraction)
+    kept = kept & ((1 << width) - 1)
+    sign = raw & (1 << (dtype.bits - 1))
+    made = sign | kept | ((bias - 1) << width)
     integer = dtypes.i32
-    exponent = select(none, emit(ops.sub, like(convert(shift, integer), 1),
-                                 convert(shift, integer)), convert(power, integer))
-    exponent = emit(ops.sub, exponent, like(exponent, bias - 1))
+    exponent = where(none, like(convert(shift, integer), 1) - convert(shift, integer),
+                     convert(power, integer))
+    exponent = exponent - (bias - 1)
     return emit(ops.bitcast, made, dtype=dtype), exponent, plain
 
 
@@ -257,14 +258,14 @@ def frexp(x: ArrayLike) -> tuple[Array, Array]:
 def _frexp(x: Any) -> Any:
     x = as_tracer(x)
     mantissa, exponent, plain = _exponent(x)
-    return select(plain, x, mantissa), select(plain, like(exponent, 0), exponent)
+    return where(plain, x, mantissa), where(plain, 0, exponent)
 
 
 @_frexp.defjvp
 def _moved(primals: Any, tangents: Any) -> Any:
     x, t = as_tracer(primals[0]), as_tracer(tangents[0])
     mantissa, exponent = _frexp(x)
-    t = as_tracer(ldexp(t, emit(ops.neg, exponent)))
+    t = as_tracer(ldexp(t, -exponent))
     return (mantissa, exponent), (t, np.zeros(exponent.shape, float0))
 
 
@@ -289,15 +290,15 @@ def ldexp(x1: ArrayLike, x2: ArrayLike) -> Array:
     n = broadcast_to(convert(n, dtypes.i32), shape)
     for _ in range(3):                             # 2^n itself may overflow or vanish
         step = emit(ops.clamp, like(n, 1 - span), n, like(n, span))
-        x = emit(ops.mul, x, _two_to(step, x.value.type.dtype))
-        n = emit(ops.sub, n, step)
+        x = x * _two_to(step, x.value.type.dtype)
+        n = n - step
     return x
 
 
 def _two_to(n: Tracer, dtype: DType) -> Tracer:
     """Exactly 2^n, where n is an exponent of a normal float."""
     info, word = _info(dtype), _WORDS[dtype.bits]
-    biased = emit(ops.add, n, like(n, 1 - info.minexp))
+    biased = n + (1 - info.minexp)
     raw = emit(ops.shift_left, convert(biased, word), like(convert(biased, word), info.nmant))
     return emit(ops.bitcast, raw, dtype=dtype)
 

@@ -73,7 +73,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     else:                                # the angle is 0 or pi, so it has no derivative
         x, y = emit(ops.stop_gradient, x), like(x, 0)
     made = emit(ops.atan2, y, x)
-    made = emit(ops.mul, made, like(made, 180 / math.pi)) if deg else made
+    made = made * (180 / math.pi) if deg else made
     return Tracer(made.home, made.value, own.weak and own.value.type.dtype.is_complex)
 
 

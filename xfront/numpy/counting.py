@@ -24,8 +24,10 @@ from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from ..values.arguments import at_home
 from .arithmetic import divide
+from .extremes import maximum, minimum
 from .indexed_updates import AtIndex
 from .indexing import LEFT_OUT
+from .logic import isfinite
 from .manipulation import cut
 from .positions import known_values, take
 from .ranges import linspace
@@ -33,7 +35,7 @@ from .reductions import max as greatest
 from .reductions import min as least
 from .reductions import sum
 from .sorting import searchsorted
-from .ufuncs import arithmetic, like, select, shaped
+from .ufuncs import arithmetic, like, shaped, where
 
 # --- bincount -----------------------------------------------------------------------------
 
@@ -41,7 +43,7 @@ from .ufuncs import arithmetic, like, select, shaped
 @eager(static=("length",))
 def _bincount(x: Any, weights: Any, length: int) -> Any:
     x = arithmetic(operand("bincount", x))
-    x = emit(ops.max, x, like(x, 0))
+    x = maximum(x, 0)
     if weights is None:
         w = x.home.literal(np.ones((), default_int().numpy), x.shape)
     else:
@@ -104,10 +106,10 @@ def _edges(x: Tracer, bins: Any, bounds: Any) -> Tracer:
         low, high = least(x), greatest(x)
     else:
         low, high = (convert(operand("histogram", b), dtype) for b in bounds or (0, 1))
-    flat = emit(ops.eq, low, high)
+    flat = low == high
     half = like(as_tracer(low), 0.5)
-    low = select(flat, emit(ops.sub, low, half), as_tracer(low))
-    high = select(flat, emit(ops.add, high, half), as_tracer(high))
+    low = where(flat, low - half, as_tracer(low))
+    high = where(flat, high + half, as_tracer(high))
     return as_tracer(linspace(low, high, bins + 1, dtype=x.dtype))
 
 
@@ -150,7 +152,7 @@ def _bin_of(x: Tracer, edges: Tracer) -> Tracer:
     n = edges.size
     place = searchsorted(edges, x, "right")
     last = broadcast_to(shaped(cut(edges, 0, n - 1, n), ()), x.shape)
-    return select(emit(ops.eq, x, last), like(as_tracer(place), n - 1), as_tracer(place))
+    return where(x == last, n - 1, as_tracer(place))
 
 
 MOST_EQUAL = 2 ** 16
@@ -167,34 +169,32 @@ def _equal_bin_of(x: Tracer, edges: Tracer) -> Tracer:
     from ..lax.control_flow import cond  # late: loaded on first use
 
     low, high = (shaped(cut(edges, 0, i, i + 1), ()) for i in (0, n))
-    width = emit(ops.sub, high, low)
-    size = emit(ops.max, emit(ops.abs, low), emit(ops.abs, high))
-    coarse = like(size, 8 * n * float(np.finfo(dtype.numpy).eps))
-    wide = emit(ops.gt, width, emit(ops.mul, size, coarse))
-    wide = emit(ops.and_, wide, emit(ops.is_finite, width))
+    width = high - low
+    size = maximum(abs(low), abs(high))
+    wide = width > size * (8 * n * float(np.finfo(dtype.numpy).eps))
+    wide = wide & isfinite(width)
     return cond(wide, _divided, _bin_of, x, edges)
 
 
 def _divided(x: Tracer, edges: Tracer) -> Tracer:
     n = edges.size - 1
     low, high = (broadcast_to(cut(edges, 0, i, i + 1), x.shape) for i in (0, n))
-    inside = emit(ops.and_, emit(ops.ge, x, low), emit(ops.le, x, high))
-    bins = emit(ops.div, like(x, n), emit(ops.sub, high, low))
-    place = emit(ops.mul, emit(ops.sub, select(inside, x, low), low), bins)
-    place = emit(ops.min, convert(place, dtypes.i32), like(convert(place, dtypes.i32), n - 1))
-    before = emit(ops.lt, x, take(edges, place, 0, mode="promise_in_bounds"))
-    after = emit(ops.add, place, like(place, 1))
-    beyond = emit(ops.ge, x, take(edges, after, 0, mode="promise_in_bounds"))
-    place = emit(ops.add, after, emit(ops.sub, convert(beyond, dtypes.i32),
-                                      convert(before, dtypes.i32)))
-    place = emit(ops.min, place, like(place, n))
-    outside = select(emit(ops.lt, x, low), like(place, 0), like(place, n + 1))
-    return select(inside, place, outside)
+    inside = (x >= low) & (x <= high)
+    bins = like(x, n) / (high - low)
+    place = (where(inside, x, low) - low) * bins
+    place = minimum(convert(place, dtypes.i32), n - 1)
+    before = x < take(edges, place, 0, mode="promise_in_bounds")
+    after = place + 1
+    beyond = x >= take(edges, after, 0, mode="promise_in_bounds")
+    place = after + (convert(beyond, dtypes.i32) - convert(before, dtypes.i32))
+    place = as_tracer(minimum(place, n))
+    outside = where(x < low, like(place, 0), n + 1)
+    return where(inside, place, outside)
 
 
 def _widths(edges: Tracer) -> Tracer:
     n = edges.size
-    return emit(ops.sub, cut(edges, 0, 1, n), cut(edges, 0, 0, n - 1))
+    return cut(edges, 0, 1, n) - cut(edges, 0, 0, n - 1)
 
 
 @eager(static=("n", "density", "out_sharding"))
@@ -258,8 +258,7 @@ def _histogramdd(sample: Any, numbers: Any, edges: Any, bounds: Any, weights: An
         all_edges.append(these)
         shape.append(these.size + 1)
         place = convert(_bin_of(column, these), dtypes.i32)
-        flat = place if flat is None else emit(
-            ops.add, emit(ops.mul, flat, like(flat, these.size + 1)), place)
+        flat = place if flat is None else flat * (these.size + 1) + place
     assert flat is not None
     if weights is None:
         w = x.home.literal(np.ones((), default_int().numpy), (n,))

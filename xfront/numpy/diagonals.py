@@ -14,7 +14,7 @@ from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .manipulation import broadcast_to, moveaxis
 from .reductions import sum
-from .ufuncs import like, select, shaped
+from .ufuncs import like, shaped, where
 
 
 def rows_and_columns(shape: tuple[int, ...]) -> tuple[Tracer, Tracer]:
@@ -36,13 +36,13 @@ def _triangle(name: str, m: Any, k: Any, lower: bool) -> Tracer:
         if by.ndim or not by.value.type.dtype.is_integer:
             raise TypeError(f"{name}: k must be an integer, got {by.value.type}")
         by = emit(ops.broadcast_in_dim, convert(by, dtypes.i32), shape=row.shape, dims=())
-        shifted = emit(ops.add, row, by if lower else emit(ops.sub, by, like(by, 1)))
+        shifted = row + (by if lower else by - 1)
     else:
         k = index_of(k, "k") - (not lower)
-        shifted = emit(ops.add, row, like(row, k)) if k else row
-    mask = broadcast_to(emit(ops.ge, shifted, column), x.shape)
+        shifted = row + k if k else row
+    mask = broadcast_to(shifted >= column, x.shape)
     zero = like(x, 0)
-    return select(as_tracer(mask), x, zero) if lower else select(as_tracer(mask), zero, x)
+    return where(as_tracer(mask), x, zero) if lower else where(as_tracer(mask), zero, x)
 
 
 @eager(static=("k",))

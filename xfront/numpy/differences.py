@@ -24,14 +24,14 @@ from ..eager.operands import (
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import absolute, add, divide, multiply, remainder, subtract
-from .extremes import choice
+from .extremes import maximum, minimum
 from .logic import less
 from .manipulation import concatenate, cut, joined, moveaxis, ravel
 from .positions import take
 from .reductions import sum
 from .running import cumsum
 from .sorting import searchsorted
-from .ufuncs import arithmetic, like, refuse, select, shaped
+from .ufuncs import arithmetic, like, refuse, shaped, where
 
 # --- differences --------------------------------------------------------------------------
 
@@ -117,17 +117,17 @@ def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1,
     step = diff(x, axis=at)
     turn = broadcast_to(turn, step.shape)
     two = like(turn, 2)
-    half = emit(ops.div, turn, two)
-    low = emit(ops.neg, half)
+    half = turn / two if dtype.is_inexact else emit(ops.div, turn, two)
+    low = -half
     moved = add(remainder(subtract(step, low), turn), low)
     # a jump of exactly half a period keeps its direction; an odd integer period has no exact half
-    edge = emit(ops.and_, emit(ops.eq, moved, low), emit(ops.gt, step, like(as_tracer(step), 0)))
+    edge = (moved == low) & (step > 0)
     if dtype.is_integer:
-        edge = emit(ops.and_, edge, emit(ops.eq, emit(ops.rem, turn, two), like(two, 0)))
-    moved = select(edge, half, as_tracer(moved))
+        edge = edge & (emit(ops.rem, turn, two) == 0)
+    moved = where(edge, half, as_tracer(moved))
     least = half if discont is None else discont
     small = less(absolute(step), least)
-    change = select(as_tracer(small), like(as_tracer(step), 0), as_tracer(subtract(moved, step)))
+    change = where(as_tracer(small), 0, as_tracer(subtract(moved, step)))
     first, rest = cut(x, at, 0, min(1, x.shape[at])), cut(x, at, min(1, x.shape[at]), x.shape[at])
     return joined([first, add(rest, cumsum(change, at))], at)
 
@@ -250,27 +250,27 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extend
         return broadcast_to(shaped(values, ()), x.shape)
     above = searchsorted(xp, x, "right")
     above = as_tracer(above)
-    above = emit(ops.max, emit(ops.min, above, like(above, n - 1)), like(above, 1))
-    below = emit(ops.sub, above, like(above, 1))
+    above = maximum(minimum(above, n - 1), 1)
+    below = above - 1
     x0, x1 = take(xp, below, mode="clip"), take(xp, above, mode="clip")
     f0, f1 = take(values, below, mode="clip"), take(values, above, mode="clip")
-    width = emit(ops.sub, x1, x0)
-    flat = emit(ops.eq, width, like(width, 0))
+    width = x1 - x0
+    flat = width == 0
     inside = x
     if period is None:               # keeps slopes that are not used out of derivatives
         if not extend_left:
-            inside = select(emit(ops.lt, x, _element(xp, 0, x.shape)), as_tracer(x0), inside)
+            inside = where(x < _element(xp, 0, x.shape), as_tracer(x0), inside)
         if not extend_right:
-            inside = select(emit(ops.gt, x, _element(xp, n - 1, x.shape)), as_tracer(x0), inside)
-    share = divide(subtract(inside, x0), select(flat, like(width, 1), width))
+            inside = where(x > _element(xp, n - 1, x.shape), as_tracer(x0), inside)
+    share = divide(subtract(inside, x0), where(flat, 1, width))
     made = add(f0, multiply(share, subtract(f1, f0)))
-    made = choice(flat, f0, made)
+    made = where(flat, f0, made)
     if period is None:
         if not extend_left:
-            made = choice(emit(ops.lt, x, _element(xp, 0, x.shape)),
+            made = where(x < _element(xp, 0, x.shape),
                          _element(values, 0, ()) if left is None else left, made)
         if not extend_right:
-            made = choice(emit(ops.gt, x, _element(xp, n - 1, x.shape)),
+            made = where(x > _element(xp, n - 1, x.shape),
                          _element(values, n - 1, ()) if right is None else right, made)
     return made
 
@@ -281,7 +281,7 @@ def _element(x: Tracer, i: int, shape: tuple[int, ...]) -> Tracer:
 
 def _periodic(x: Tracer, xp: Tracer, fp: Tracer, period: Tracer) -> tuple[Tracer, Tracer, Tracer]:
     """Coordinates within one period; the samples sorted, with one more at each end."""
-    period = emit(ops.abs, convert(period, x.value.type.dtype))
+    period = abs(convert(period, x.value.type.dtype))
     x, xp = as_tracer(remainder(x, period)), as_tracer(remainder(xp, period))
     n = xp.size
     xp, order = emit(ops.sort, xp, emit(ops.iota, dtype=dtypes.i32, shape=(n,), dimension=0),

@@ -25,11 +25,12 @@ from ..eager.operands import (
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .creation import asarray
+from .extremes import maximum, minimum
 from .indexing import getitem
 from .manipulation import concatenate, cut, dims_of, joined, moveaxis, ravel
 from .padding import picked
 from .positions import known_values, take
-from .ufuncs import like, select, shaped
+from .ufuncs import shaped, where
 
 
 @eager(static=("axis",))
@@ -72,13 +73,13 @@ def _delete_unique(arr: Any, obj: Any, axis: int) -> Any:
     size = x.shape[axis]
     n = gone.size
     gone = shaped(convert(gone, dtypes.i32), (n,))
-    gone = select(emit(ops.lt, gone, like(gone, 0)), emit(ops.add, gone, like(gone, size)), gone)
+    gone = where(gone < 0, gone + size, gone)
     (gone,) = emit(ops.sort, gone, dimension=0, n_keys=1, stable=False)
-    gone = emit(ops.sub, gone, emit(ops.iota, dtype=dtypes.i32, shape=(n,), dimension=0))
+    gone = gone - emit(ops.iota, dtype=dtypes.i32, shape=(n,), dimension=0)
     left = emit(ops.iota, dtype=dtypes.i32, shape=(size - n, n), dimension=0)
-    before = emit(ops.ge, left, broadcast_to(gone, left.shape))
-    index = emit(ops.add, emit(ops.iota, dtype=dtypes.i32, shape=(size - n,), dimension=0),
-                 emit(ops.reduce_sum, convert(before, dtypes.i32), axes=(1,)))
+    before = left >= broadcast_to(gone, left.shape)
+    index = emit(ops.iota, dtype=dtypes.i32, shape=(size - n,), dimension=0)
+    index = index + emit(ops.reduce_sum, convert(before, dtypes.i32), axes=(1,))
     return take(x, index, axis, mode="clip")
 
 
@@ -201,17 +202,16 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int) -> Any:
     else:
         places = shaped(places, (n,))
     v = _along(v, x, axis, n)
-    places = select(emit(ops.lt, places, like(places, 0)),
-                    emit(ops.add, places, like(places, size)), places)
-    places = emit(ops.max, emit(ops.min, places, like(places, size)), like(places, 0))
+    places = where(places < 0, places + size, places)
+    places = maximum(minimum(places, size), 0)
     count = emit(ops.iota, dtype=dtypes.i32, shape=(n,), dimension=0)
     places, order = emit(ops.sort, places, count, dimension=0, n_keys=1, stable=True)
-    places = emit(ops.add, places, count)
+    places = places + count
     zeros = x.home.literal(np.int32(0), (size + n,))
     new = AtIndex(zeros, places).set(1)
-    old = cumsum(emit(ops.sub, like(new, 1), new))
-    source = emit(ops.sub, old, like(as_tracer(old), 1))
-    source = AtIndex(source, places).set(emit(ops.add, order, like(order, size)))
+    old = cumsum(1 - new)
+    source = old - 1
+    source = AtIndex(source, places).set(order + size)
     return take(joined([x, v], axis), source, axis, mode="clip")
 
 

@@ -9,55 +9,21 @@ import ml_dtypes
 from xfront_ir import ops
 
 from ..binding.annotations import Array, ArrayLike
-from ..eager.dispatch import Front, eager
+from ..eager.dispatch import eager
 from ..eager.operands import (
     array_like,
-    broadcast_shapes,
     broadcast_to,
     convert,
-    in_shape,
     ir_dtype,
     operand,
-    promoted_dtype,
     strong,
     together,
 )
-from ..tracing.trace import emit, state
+from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
-from .logic import truth
-from .ufuncs import REAL, binary, inexact, like, refuse, select, traced
+from .ufuncs import REAL, binary, inexact, like, refuse, where
 
 ORDERED = REAL | {"bool"}
-
-
-# --- where --------------------------------------------------------------------------------
-
-def choice(condition: Any, x: Any, y: Any) -> Any:
-    """`where` of three arguments."""
-    if (type(condition) is Tracer or type(x) is Tracer or type(y) is Tracer
-            or state.current is not None):
-        return traced(_where, condition, x, y)
-    return _compiled_where()(condition, x, y)
-
-
-_WHERE: list[Any] = []
-
-
-def _compiled_where() -> Any:
-    if not _WHERE:
-        _WHERE.append(Front(_where, "where", ()).compiled)
-    return _WHERE[0]
-
-
-def _where(condition: Any, x: Any, y: Any) -> Any:
-    condition = truth(operand("where", condition))
-    x, y = array_like("where", x), array_like("where", y)
-    dtype, weak = promoted_dtype("where", [ir_dtype(x), ir_dtype(y)])
-    shape = broadcast_shapes("where", [getattr(v, "shape", ()) for v in (condition, x, y)])
-    x, y = in_shape((x, y), dtype, weak, shape)
-    if condition.shape:
-        condition = broadcast_to(condition, shape)
-    return select(condition, x, y)
 
 
 # --- extremes -----------------------------------------------------------------------------
@@ -71,10 +37,9 @@ def _extreme(name: str, definition: Any, x: Any, y: Any) -> Tracer:
         return emit(definition, x, y)
     a, b = emit(ops.real, x), emit(ops.real, y)
     order = ops.gt if definition is ops.max else ops.lt
-    first = select(emit(ops.eq, a, b), emit(order, emit(ops.imag, x), emit(ops.imag, y)),
-                   emit(order, a, b))
-    first = emit(ops.or_, first, emit(ops.ne, x, x))
-    return select(first, x, y)
+    first = where(a == b, emit(order, emit(ops.imag, x), emit(ops.imag, y)), emit(order, a, b))
+    first = first | (x != x)
+    return where(first, x, y)
 
 
 @binary(ops.max, ORDERED)
@@ -101,10 +66,10 @@ def _number_first(name: str, order: Any, x: Any, y: Any) -> Tracer:
     x, y = together(name, x, y)
     if x.value.type.dtype.is_complex:
         found = _extreme(name, ops.max if order is ops.gt else ops.min, x, y)
-        found = select(emit(ops.ne, x, x), y, found)
-        return select(emit(ops.ne, y, y), x, found)
-    first = emit(ops.or_, emit(order, x, y), emit(ops.ne, y, y))
-    return select(first, x, y)
+        found = where(x != x, y, found)
+        return where(y != y, x, found)
+    first = emit(order, x, y) | (y != y)
+    return where(first, x, y)
 
 
 @binary()
@@ -164,8 +129,8 @@ def heaviside(x1: ArrayLike, x2: ArrayLike) -> Array:
     if x.value.type.dtype.is_complex:
         raise refuse("heaviside", x, "real")
     zero = like(x, 0)
-    step = select(emit(ops.lt, x, zero), zero, select(emit(ops.gt, x, zero), like(x, 1), y))
-    return select(emit(ops.ne, x, x), x, step)
+    step = where(x < zero, zero, where(x > zero, 1, y))
+    return where(x != x, x, step)
 
 
 @eager
@@ -192,12 +157,11 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0,
     info = ml_dtypes.finfo(dtype.numpy)
     posinf = float(info.max) if posinf is None else posinf
     neginf = float(info.min) if neginf is None else neginf
-    cases = ((emit(ops.ne, x, x), nan), (emit(ops.eq, x, like(x, float("inf"))), posinf),
-             (emit(ops.eq, x, like(x, -float("inf"))), neginf))
+    cases = ((x != x, nan), (x == float("inf"), posinf), (x == -float("inf"), neginf))
     made = x
     for mask, value in cases:
         value = broadcast_to(convert(operand("nan_to_num", value), dtype, x.weak), x.shape)
-        made = select(mask, value, made)
+        made = where(mask, value, made)
     return made
 
 

@@ -35,14 +35,13 @@ from .complexes import conj, real
 from .contractions import exact_matmul
 from .creation import astype, zeros_like
 from .diagonals import diagonal
-from .extremes import choice
 from .logic import equal, greater, greater_equal, logical_and
 from .manipulation import expand_dims, matrix_transpose, moveaxis, ravel, reshape
 from .positions import take_along_axis
 from .reductions import prod, sum
 from .sorting import argsort
 from .transcendental import log
-from .ufuncs import lying_like, shaped
+from .ufuncs import lying_like, shaped, where
 
 
 class SVDResult(NamedTuple):
@@ -378,7 +377,7 @@ def _lstsq(a: Any, b: Any, rcond: float | None) -> Any:
     if s.shape[0]:
         kept = logical_and(kept, greater_equal(s, multiply(broadcast_to(_first(s), s.shape),
                                                            limit)))
-    inverse = choice(kept, divide(1.0, choice(kept, s, 1.0)), 0.0)
+    inverse = where(kept, divide(1.0, where(kept, s, 1.0)), 0.0)
     inner = multiply(expand_dims(inverse, -1), exact_matmul(lax.adjoint(u), columns))
     x = exact_matmul(lax.adjoint(vh), inner)
     residuals = sum(square(absolute(subtract(columns, exact_matmul(a, x)))), 0)
@@ -423,7 +422,7 @@ def _pinv(x: Any, limit: Any, hermitian: bool) -> Any:
     u, s, vh = svd(x, False, True, hermitian)
     cutoff = multiply(expand_dims(astype(limit, s.dtype), -1), s[..., :1])
     kept = greater(s, cutoff)
-    inverse = choice(kept, divide(1.0, choice(kept, s, 1.0)), 0.0)
+    inverse = where(kept, divide(1.0, where(kept, s, 1.0)), 0.0)
     return exact_matmul(_adjoint(vh), multiply(expand_dims(inverse, -1), _adjoint(u)))
 
 
@@ -465,12 +464,12 @@ def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool 
                          "value; give one of them")
     (x,) = promote_inexact("matrix_rank", M)
     if x.ndim < 2:
-        nonzero = emit(ops.ne, x, x.home.literal(np.zeros((), x.value.type.dtype.numpy), x.shape))
+        nonzero = x != x.home.literal(np.zeros((), x.value.type.dtype.numpy), x.shape)
         return convert(emit(ops.reduce_or, nonzero, axes=tuple(range(x.ndim))),
                        operand("matrix_rank", 0).value.type.dtype)
     s = as_tracer(svd(x, False, False, hermitian))
     if not s.shape[-1]:
-        return sum(emit(ops.ne, s, s), -1)
+        return sum(s != s, -1)
     if tol is not None:
         limit = expand_dims(convert(operand("matrix_rank", tol), s.value.type.dtype), -1)
     else:
@@ -496,7 +495,7 @@ def _small(x: Tracer, rows: tuple[int, ...], columns: tuple[int, ...]) -> Tracer
     total = None
     for k, column in enumerate(columns):
         rest = _small(x, rows[1:], (*columns[:k], *columns[k + 1:]))
-        term = emit(ops.mul, _element(x, rows[0], column), rest)
+        term = _element(x, rows[0], column) * rest
         total = term if total is None else emit(ops.sub if k % 2 else ops.add, total, term)
     assert total is not None
     return total
@@ -506,9 +505,9 @@ def _factored(x: Tracer) -> tuple[Tracer, Tracer]:
     """U's diagonal, and 1 or -1 for an even or odd number of row exchanges."""
     factors, pivots, _ = [as_tracer(v) for v in lax.lu(x)]
     own = x.home.lift(np.arange(x.shape[-1], dtype=np.int32))
-    moved = emit(ops.ne, pivots, broadcast_to(own, pivots.shape))
+    moved = pivots != broadcast_to(own, pivots.shape)
     dtype = factors.value.type.dtype
-    parity = choice(moved, np.asarray(-1, dtype.numpy), np.asarray(1, dtype.numpy))
+    parity = where(moved, np.asarray(-1, dtype.numpy), np.asarray(1, dtype.numpy))
     return as_tracer(diagonal(factors, 0, -2, -1)), as_tracer(prod(parity, -1))
 
 
@@ -579,7 +578,7 @@ def _slogdet_qr(x: Any) -> Any:
     """`slogdet` by Householder reflections, each of which flips the determinant's sign."""
     factors, scales = emit(ops.geqrf, x)
     values = diagonal(factors, axis1=-2, axis2=-1)
-    turns = choice(equal(scales, 0), 1.0, -1.0)
+    turns = where(equal(scales, 0), 1.0, -1.0)
     return (multiply(prod(turns, -1), prod(sign(values), -1)), sum(log(absolute(values)), -1))
 
 

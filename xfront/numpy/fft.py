@@ -89,7 +89,7 @@ def _transform(name: str, kind: str, a: Any, sizes: Any, axes: Any, norm: Any) -
         points if inverse else 1 / points) if norm == "forward" else 1
     if factor != 1:
         dtype = made.value.type.dtype.numpy
-        made = emit(ops.mul, made, made.home.literal(np.asarray(factor, dtype), made.shape))
+        made = made * made.home.literal(np.asarray(factor, dtype), made.shape)
     return moveaxis(made, end, axes)
 
 
@@ -281,9 +281,9 @@ def _frequencies(name: str, places: np.ndarray, n: int, d: Any, dtype: Any) -> A
     if step.ndim:
         raise ValueError("The d argument of jnp.fft.fftfreq only takes a single value, got shape "
                          f"{step.shape}")
-    span = emit(ops.mul, step, step.home.literal(np.asarray(n, wanted.numpy), ()))
+    span = step * step.home.literal(np.asarray(n, wanted.numpy), ())
     made = step.home.lift(places.astype(wanted.numpy))
-    return emit(ops.div, made, emit(ops.broadcast_in_dim, span, shape=places.shape, dims=()))
+    return made / emit(ops.broadcast_in_dim, span, shape=places.shape, dims=())
 
 
 def _points(n: Any) -> int:

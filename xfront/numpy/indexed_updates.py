@@ -31,7 +31,7 @@ from ..tracing.tracer import Tracer, as_tracer
 from ..values.arguments import at_home
 from .indexing import READ_MODES, WRITE_MODES, Pattern, Plan, _with_new_axes, parse, read
 from .masks import masked, traced_mask
-from .ufuncs import like, scalar, select
+from .ufuncs import like, scalar, where
 
 # (how, mode, indices_are_sorted, unique_indices, wrap_negative_indices)
 Flags = tuple[str, str | None, bool, bool, bool]
@@ -139,12 +139,12 @@ def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, flags: Flags) -
         values = broadcast_to(values, plan.shape)
     start = convert(x, inner)
     if how == "subtract":
-        values = emit(ops.neg, values)
+        values = -values
     if how in ("divide", "power"):
         from .arithmetic import power  # late: loaded on first use
 
         product = _scattered(like(strong(start), 1), plan, values, flags)
-        made = emit(ops.div, start, product) if how == "divide" else power(start, product)
+        made = start / product if how == "divide" else power(start, product)
         of_result = inexact_dtype(dtype) if how == "divide" else (
             default_int() if dtype.kind == "bool" else dtype)
     else:
@@ -153,7 +153,7 @@ def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, flags: Flags) -
     if dtype.is_integer and of_result.is_integer and inner.is_inexact:
         touched = _scattered(x.home.literal(np.zeros((), bool), x.shape), plan,
                              x.home.literal(np.ones((), bool), plan.shape), ("set", *flags[1:]))
-        made = select(touched, made, x)    # floats may not hold the integers that stay
+        made = where(touched, made, x)    # floats may not hold the integers that stay
     if made.value.type.shape != shape:
         made = emit(ops.reshape, made, shape=shape)
     return Tracer(made.home, made.value, weak)
@@ -214,11 +214,10 @@ def _elementwise(func: Callable[[Any], Any], x: Any) -> Any:
 def apply_at(func: Callable[[Any], Any], x: Any, times: Any, once: bool) -> Any:
     """`func` applied to each element of `x` as often as `times` says, at most once with `once`."""
     from .arithmetic import add  # late: loaded on first use
-    from .extremes import choice
     from .logic import greater
 
     if once:
-        return choice(greater(times, 0), _elementwise(func, x), x)
+        return where(greater(times, 0), _elementwise(func, x), x)
     from ..lax.control_flow import while_loop  # late: loaded on first use
 
     def more(carry: Any) -> Any:
@@ -226,7 +225,7 @@ def apply_at(func: Callable[[Any], Any], x: Any, times: Any, once: bool) -> Any:
 
     def step(carry: Any) -> Any:
         done, now = carry
-        return add(done, 1), choice(greater(times, done), _elementwise(func, now), now)
+        return add(done, 1), where(greater(times, done), _elementwise(func, now), now)
 
     return while_loop(more, step, (np.int32(0), x))[1]
 

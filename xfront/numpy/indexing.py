@@ -35,7 +35,7 @@ from ..eager.templates import Templates
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from .slices import Slice
-from .ufuncs import like, number, select
+from .ufuncs import like, number, where
 
 FULL, NEW, NUMBER, ARRAY = ":", "n", "i", "a"
 Pattern = tuple[Any, ...]
@@ -381,7 +381,7 @@ def position(i: Any, size: int, wrap: bool = True) -> Any:
     i = convert(i, wide)
     if dtype.is_unsigned or not wrap:
         return i
-    return select(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, like(i, size)), i)
+    return where(i < 0, i + size, i)
 
 
 def _held(value: np.ndarray, most: int) -> np.ndarray:
@@ -560,12 +560,12 @@ class Plan:
                 axes.append((i, start, []))
             else:
                 count = emit(ops.iota, dtype=dtypes.i32, shape=(length,), dimension=0)
-                count = emit(ops.mul, count, like(count, step))
+                count = count * step
                 first = low + (length - 1) * -step if step < 0 and type(low) is int else low
                 if step < 0 and type(low) is not int:
-                    first = emit(ops.add, start, like(start, (length - 1) * -step))
+                    first = start + (length - 1) * -step
                 first = convert(operand("getitem", first), dtypes.i32)
-                place = emit(ops.add, count, broadcast_to(first, (length,)))
+                place = count + broadcast_to(first, (length,))
                 axes.append((i, place, [len(self.shape)]))
                 batch.append(len(self.shape))
                 self.removed += (i,)

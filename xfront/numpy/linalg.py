@@ -28,7 +28,7 @@ from ..lax.precision import PrecisionLike
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from . import contractions, diagonals, manipulation, reductions
-from .arithmetic import absolute, divide, multiply, power, root
+from .arithmetic import absolute, divide, multiply, power, root, square
 from .contractions import exact_matmul, matmul
 from .einstein import einsum
 from .factors import (
@@ -53,15 +53,15 @@ from .factors import (
 )
 from .manipulation import matrix_transpose, ravel
 from .reductions import sum
-from .ufuncs import like, select, shaped
+from .ufuncs import shaped, where
 
 # --- norms --------------------------------------------------------------------------------
 
 
-def _squares(x: Tracer) -> Tracer:
+def _squares(x: Tracer) -> Array:
     if not x.value.type.dtype.is_complex:
-        return emit(ops.square, x)
-    return emit(ops.add, emit(ops.square, emit(ops.real, x)), emit(ops.square, emit(ops.imag, x)))
+        return square(x)
+    return square(emit(ops.real, x)) + square(emit(ops.imag, x))
 
 
 def _plain(order: Any) -> Any:
@@ -72,7 +72,7 @@ def _plain(order: Any) -> Any:
 def _vector(x: Tracer, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tracer:
     order = _plain(order)
 
-    def total(v: Tracer) -> Tracer:
+    def total(v: Any) -> Tracer:
         return as_tracer(sum(v, axes, None, None, keepdims))
 
     if order is None or order == 2:
@@ -85,15 +85,15 @@ def _vector(x: Tracer, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tra
     if order == -math.inf:
         return as_tracer(reductions.min(size, axes, None, keepdims, math.inf))
     if order == 0:
-        return total(convert(emit(ops.ne, x, like(x, 0)), as_tracer(size).value.type.dtype))
+        return total(convert(x != 0, as_tracer(size).value.type.dtype))
     if order == 1:
         return total(as_tracer(size))
     exponent = float(order)
     powers = as_tracer(total(as_tracer(power(size, exponent))))
-    nothing = emit(ops.eq, powers, like(powers, 0))     # the derivative there is taken to be 0
-    made = power(select(nothing, like(powers, 1), powers), 1.0 / exponent)
+    nothing = powers == 0     # the derivative there is taken to be 0
+    made = power(where(nothing, 1, powers), 1.0 / exponent)
     made = as_tracer(made)
-    return select(nothing, like(made, math.inf if exponent < 0 else 0), made)
+    return where(nothing, math.inf if exponent < 0 else 0, made)
 
 
 def _matrix(x: Tracer, order: Any, axes: tuple[int, int], keepdims: bool) -> Tracer:

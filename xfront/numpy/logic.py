@@ -15,7 +15,7 @@ from ..eager.dispatch import eager
 from ..eager.operands import convert, is_array_like, operand, together
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
-from .ufuncs import ANY, REAL, binary, inexact, like, refuse, select, unary
+from .ufuncs import ANY, REAL, binary, inexact, like, refuse, unary, where
 
 ORDERED = REAL | {"bool"}
 
@@ -36,7 +36,7 @@ def _same(x: Tracer, y: Tracer) -> Tracer:
     if not x.value.type.dtype.is_key:
         return emit(ops.eq, x, y)
     ndim = x.ndim
-    words = emit(ops.eq, emit(ops.random_unwrap, x), emit(ops.random_unwrap, y))
+    words = emit(ops.random_unwrap, x) == emit(ops.random_unwrap, y)
     return emit(ops.reduce_and, words, axes=tuple(range(ndim, words.ndim)))
 
 
@@ -49,7 +49,7 @@ def not_equal(x: ArrayLike, y: ArrayLike) -> Array:
     """
     x, y = together("not_equal", x, y)
     if x.value.type.dtype.is_key:
-        return emit(ops.not_, _same(x, y))
+        return ~_same(x, y)
     return emit(ops.ne, x, y)
 
 
@@ -61,9 +61,8 @@ def _ordered(name: str, definition: Any, x: Any, y: Any) -> Tracer:
     if not dtype.is_complex:
         return emit(definition, x, y)
     real_x, real_y = emit(ops.real, x), emit(ops.real, y)
-    return select(emit(ops.eq, real_x, real_y),
-                  emit(definition, emit(ops.imag, x), emit(ops.imag, y)),
-                  emit(definition, real_x, real_y))
+    return where(real_x == real_y, emit(definition, emit(ops.imag, x), emit(ops.imag, y)),
+                 emit(definition, real_x, real_y))
 
 
 @binary(ops.lt, ORDERED)
@@ -163,7 +162,7 @@ def logical_not(x: ArrayLike) -> Array:
 def _always(x: Tracer, answer: bool) -> Tracer:
     if x.value.type.dtype.is_key:
         return x.home.literal(np.asarray(answer), x.shape, False)
-    return like(Tracer(x.home, emit(ops.ne, x, x).value, False), answer)
+    return like(Tracer(x.home, (x != x).value, False), answer)
 
 
 def _parts(x: Tracer, rule: Any, both: Any) -> Tracer:
@@ -175,7 +174,7 @@ def _parts(x: Tracer, rule: Any, both: Any) -> Tracer:
 
 def is_infinite(x: Tracer) -> Tracer:
     """Where a float is inf or -inf."""
-    return emit(ops.eq, emit(ops.abs, x), like(x, float("inf")))
+    return abs(x) == float("inf")
 
 
 @unary()
@@ -186,7 +185,7 @@ def isnan(x: ArrayLike) -> Array:
     Array([False, False,  True], dtype=bool)
     """
     x = operand("isnan", x)
-    return _always(x, False) if x.value.type.dtype.is_key else emit(ops.ne, x, x)
+    return _always(x, False) if x.value.type.dtype.is_key else x != x
 
 
 @unary(ops.is_finite, frozenset(("float",)))
@@ -220,7 +219,7 @@ def _is_extreme(name: str, x: Any, value: float) -> Tracer:
     dtype = x.value.type.dtype
     if dtype.is_complex:
         raise ValueError(f"{name} is not defined for complex numbers, got {x.value.type}")
-    return emit(ops.eq, x, like(x, value)) if dtype.is_float else _always(x, False)
+    return x == value if dtype.is_float else _always(x, False)
 
 
 def isposinf(x: ArrayLike, /, out: None = None) -> Array:
@@ -266,7 +265,7 @@ def isreal(x: ArrayLike) -> Array:
     >>> jnp.isreal(jnp.array([1., 1j]))
     Array([ True, False], dtype=bool)
     """
-    return emit(ops.not_, _iscomplex(operand("isreal", x)))
+    return ~_iscomplex(operand("isreal", x))
 
 
 @unary()
@@ -283,7 +282,7 @@ def _iscomplex(x: Tracer) -> Tracer:
     if not x.value.type.dtype.is_complex:
         return _always(x, False)
     part = emit(ops.imag, x)
-    return emit(ops.ne, part, like(part, 0))
+    return part != 0
 
 
 # --- comparisons of whole arrays ----------------------------------------------------------
@@ -306,14 +305,14 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike
         return _same(x, y)
     if not x.value.type.dtype.is_inexact:
         x, y = inexact(x), inexact(y)
-    gap, size = emit(ops.abs, emit(ops.sub, x, y)), emit(ops.abs, y)
+    gap, size = abs(x - y), abs(y)
     scale = operand("isclose", rtol), operand("isclose", atol)
     rate, floor = (_fitted(v, size) for v in scale)
-    near = emit(ops.le, gap, emit(ops.add, floor, emit(ops.mul, rate, size)))
-    finite = _parts(y, lambda v: emit(ops.is_finite, v), ops.and_)
-    near = emit(ops.or_, emit(ops.and_, near, finite), emit(ops.eq, x, y))
+    near = gap <= floor + rate * size
+    finite = _parts(y, isfinite, ops.and_)
+    near = (near & finite) | (x == y)
     if equal_nan:
-        near = emit(ops.or_, near, emit(ops.and_, emit(ops.ne, x, x), emit(ops.ne, y, y)))
+        near = near | ((x != x) & (y != y))
     return near
 
 
@@ -387,7 +386,7 @@ def _all_equal(a1: Any, a2: Any, equal_nan: bool) -> Any:
     x, y = together("array_equal", a1, a2)
     same = _same(x, y)
     if equal_nan and x.value.type.dtype.is_inexact:
-        same = emit(ops.or_, same, emit(ops.and_, emit(ops.ne, x, x), emit(ops.ne, y, y)))
+        same = same | ((x != x) & (y != y))
     return emit(ops.reduce_and, same, axes=tuple(range(same.ndim)))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..base.errors import NonConcreteBooleanIndexError
 from ..running.concrete import may_be_known
 from ..tracing.tracer import Tracer
-from .extremes import choice
+from .ufuncs import where
 
 
 class Mask(NamedTuple):
@@ -92,7 +92,7 @@ def masked(x: Any, mask: Mask, values: Any, how: str, write: Any) -> Any:
         values = values.reshape(own) if math.prod(own) else values
     flags = mask.value.reshape((1,) * mask.axis + mask.value.shape + (1,) * behind)
     if how in _NEUTRAL:
-        values = choice(flags, values, _NEUTRAL[how])
+        values = where(flags, values, _NEUTRAL[how])
     made = write(x, Ellipsis, values)
     assert made.shape == shape
-    return choice(flags, made, x)
+    return where(flags, made, x)

@@ -29,24 +29,21 @@ from ..lax.strict import axis_in, dtype_of, static_int
 from ..tracing.trace import emit, state
 from ..tracing.tracer import as_tracer
 from ..values.arguments import at_home
+from .arithmetic import sqrt, square
+from .logic import isfinite
 from .shorthand import (
-    add,
     along,
     axes_of,
-    choose,
-    compare,
     count,
-    div,
     greatest,
     inexact,
     mean,
-    mul,
     real_least,
-    stopped,
-    sub,
     total,
     with_mask,
 )
+from .transcendental import exp, log
+from .ufuncs import where as choose
 
 
 @eager(static=("axis",))
@@ -65,13 +62,13 @@ def softmax(x: ArrayLike, axis: AxisLike = -1, where: ArrayLike | None = None) -
     x, mask = with_mask("softmax", x, where)
     axes = axes_of("softmax", axis, x)
     taken = x if mask is None else choose(mask, x, real_least(x))
-    top = stopped(emit(ops.reduce_max, taken, axes=axes))
-    shifted = _where(mask, emit(ops.sub, _where(mask, x), along(top, x, axes)))
-    weights = _where(mask, emit(ops.exp, shifted))
+    top = emit(ops.stop_gradient, emit(ops.reduce_max, taken, axes=axes))
+    shifted = _where(mask, _where(mask, x) - along(top, x, axes))
+    weights = _where(mask, exp(shifted))
     whole = emit(ops.reduce_sum, weights, axes=axes)
     if mask is not None:
-        whole = choose(compare(ops.eq, whole, 0), 1, whole)         # a row without elements
-    return _where(mask, emit(ops.div, weights, along(as_tracer(whole), x, axes)))
+        whole = choose(whole == 0, 1, whole)         # a row without elements
+    return _where(mask, weights / along(as_tracer(whole), x, axes))
 
 
 def _where(mask: Any, x: Any) -> Any:
@@ -89,11 +86,11 @@ def log_softmax(x: ArrayLike, axis: AxisLike = -1, where: ArrayLike | None = Non
     x = strong(inexact("log_softmax", x))
     x, mask = with_mask("log_softmax", x, where)
     axes = axes_of("log_softmax", axis, x)
-    shifted = _where(mask, sub(_where(mask, x), stopped(greatest(x, axes, mask))))
-    whole = total(emit(ops.exp, shifted), axes, mask)
+    shifted = _where(mask, _where(mask, x) - emit(ops.stop_gradient, greatest(x, axes, mask)))
+    whole = total(exp(shifted), axes, mask)
     if mask is not None:
-        whole = choose(compare(ops.eq, whole, 0), 1, whole)
-    made = sub(shifted, emit(ops.log, whole))
+        whole = choose(whole == 0, 1, whole)
+    made = shifted - log(whole)
     return made if mask is None else choose(mask, made, real_least(x))
 
 
@@ -142,28 +139,28 @@ def logsumexp(a: ArrayLike, axis: AxisLike = None, b: ArrayLike | None = None,
     axes = axes_of("logsumexp", axis, x)
     is_complex = x.value.type.dtype.is_complex
     part = emit(ops.real, x) if is_complex else x
-    taken = None if factor is None else compare(ops.ne, factor, 0)
+    taken = None if factor is None else factor != 0
     if taken is not None:
-        top = greatest(part, axes, taken if mask is None else emit(ops.and_, taken, mask))
+        top = greatest(part, axes, taken if mask is None else taken & mask)
     else:
         top = greatest(part, axes, mask)
-    top = stopped(as_tracer(choose(emit(ops.is_finite, top), top, 0)))
+    top = emit(ops.stop_gradient, choose(isfinite(top), top, 0))
     if taken is not None:                        # a factor 0 leaves out even infinities and NaN
-        x = choose(emit(ops.or_, taken, compare(ops.le, part, add(top, 8))), x, real_least(x))
+        x = choose(taken | (part <= top + 8), x, real_least(x))
     if mask is not None:
         x = choose(mask, x, top)
-    weights = emit(ops.exp, sub(x, top))
+    weights = exp(x - top)
     if factor is not None:
-        weights = mul(weights, factor)
+        weights = weights * factor
     whole = total(weights, axes, mask)
     sign = emit(ops.sign, whole)
     if return_sign or not is_complex and factor is not None:
-        size = emit(ops.abs, whole)
-        made = add(emit(ops.log, size), top)
+        size = abs(whole)
+        made = log(size) + top
         if not return_sign:
-            made = choose(compare(ops.lt, sign, 0), np.nan, made)
+            made = choose(sign < 0, np.nan, made)
     else:
-        made = add(emit(ops.log, whole), top)
+        made = log(whole) + top
     if return_sign:
         return _unkept(made, axes, keepdims), _unkept(sign, axes, keepdims)
     return _unkept(made, axes, keepdims)
@@ -191,8 +188,8 @@ def logmeanexp(x: ArrayLike, axis: AxisLike = None, where: ArrayLike | None = No
     if isinstance(n, int):
         n = math.log(n) if n else -math.inf        # the mean of nothing is NaN
     else:
-        n = emit(ops.log, n)
-    return _unkept(sub(whole, n), axes, keepdims)
+        n = log(n)
+    return _unkept(whole - n, axes, keepdims)
 
 
 @eager(static=("axis", "algorithm"))
@@ -224,14 +221,14 @@ def standardize(x: ArrayLike, axis: AxisLike = -1, mean: ArrayLike | None = None
     if widened:                                     # squares and sums overflow f16
         x = convert(x, dtypes.f32)
     middle = _mean(x, axes, mask) if mean is None else operand("standardize", mean)
-    centred = sub(x, middle)
+    centred = x - middle
     if variance is None:
-        variance = _mean(emit(ops.square, centred) if not x.value.type.dtype.is_complex else
-                         emit(ops.square, emit(ops.abs, centred)), axes, mask)
-    spread = as_tracer(add(operand("standardize", variance), epsilon))
+        variance = _mean(square(centred) if not x.value.type.dtype.is_complex else
+                         square(abs(centred)), axes, mask)
+    spread = as_tracer(operand("standardize", variance) + epsilon)
     if spread.value.type.dtype is dtypes.f16:       # the cube of 1/sqrt(1e-5) overflows f16
-        return div(centred, emit(ops.sqrt, spread))
-    made = mul(centred, emit(ops.rsqrt, spread))
+        return centred / sqrt(spread)
+    made = centred * emit(ops.rsqrt, spread)
     return convert(as_tracer(made), kind) if widened else made
 
 
@@ -271,4 +268,4 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
     target = state.current
     assert target is not None
     places = emit(ops.iota, dtype=wide.value.type.dtype, shape=shape, dimension=at)
-    return convert(emit(ops.eq, wide, places), kind)
+    return convert(wide == places, kind)

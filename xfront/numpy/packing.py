@@ -87,7 +87,7 @@ def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None,
     n = 8 * x.shape[-1]
     x = broadcast_to(shaped(as_tracer(x), (*x.shape, 1)), (*x.shape, 8))
     x = emit(ops.shift_right_logical, x, _shifts(x, bitorder))
-    x = emit(ops.and_, x, x.home.literal(np.ones((), np.uint8), x.shape))
+    x = x & x.home.literal(np.ones((), np.uint8), x.shape)
     x = shaped(x, (*x.shape[:-2], n))
     wanted = n if count is None else count if count >= 0 else n + count
     if wanted < 0:

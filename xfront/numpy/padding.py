@@ -191,7 +191,7 @@ def _mirrored_odd(x: Tracer, axis: int, pair: tuple[int, int], mode: str) -> Tra
             start = skipped if side == 0 else size - skipped - n
             part = emit(ops.reverse, cut(x, axis, start, start + n), axes=(axis,))
             around = broadcast_to(cut(x, axis, edge, edge + 1), part.shape)
-            part = subtract(emit(ops.add, around, around), part)
+            part = subtract(around + around, part)
             parts = [part, *parts] if side == 0 else [*parts, part]
             low, high = (low - n, high) if side == 0 else (low, high - n)
         x = joined(parts, axis)

@@ -29,7 +29,7 @@ from .editing import trim_zeros
 from .manipulation import atleast_1d, concatenate, cut, flip, joined, matrix_transpose
 from .reductions import sum
 from .running import cumprod
-from .ufuncs import arithmetic, like, lying_like, select, shaped
+from .ufuncs import arithmetic, like, lying_like, shaped, where
 
 FEW = 16
 """Polynomials of at most this many coefficients are evaluated without a loop."""
@@ -179,24 +179,23 @@ def _roots_among_zeros(p: Any) -> Any:
     n = p.size - 1
     if n < 1:
         return _roots(p)
-    some = emit(ops.ne, p, like(p, 0))
+    some = p != 0
     started = emit(ops.cumsum, convert(some, dtypes.i32), axis=0, reverse=False)
-    missing = emit(ops.reduce_sum, convert(emit(ops.eq, started, like(started, 0)), dtypes.i32),
+    missing = emit(ops.reduce_sum, convert(started == 0, dtypes.i32),
                    axes=(0,))
     place = emit(ops.iota, dtype=dtypes.i32, shape=(n + 1,), dimension=0)
-    p = take(p, emit(ops.add, place, broadcast_to(missing, (n + 1,))), 0, None, "fill", False,
+    p = take(p, place + broadcast_to(missing, (n + 1,)), 0, None, "fill", False,
              False, 0)
     # this is the polynomial times x^missing; sorting by size puts the extra roots 0 last
     lead = broadcast_to(shaped(cut(p, 0, 0, 1), ()), (n,))
     first = shaped(as_tracer(divide(negative(cut(p, 0, 1, n + 1)), lead)), (1, n))
     found = eigvals(joined([first, p.home.lift(np.eye(n - 1, n, dtype=p.dtype))], 0)
                     if n > 1 else first)
-    size = emit(ops.neg, emit(ops.abs, found))
+    size = -abs(found)
     _, order = emit(ops.sort, size, cut(place, 0, 0, n), dimension=0, n_keys=1, stable=True)
     found = take(found, order, 0, None, "clip")
-    there = emit(ops.lt, cut(place, 0, 0, n), broadcast_to(emit(
-        ops.sub, like(missing, n), missing), (n,)))
-    return select(there, as_tracer(found), like(as_tracer(found), complex(math.nan, math.nan)))
+    there = cut(place, 0, 0, n) < broadcast_to(n - missing, (n,))
+    return where(there, as_tracer(found), complex(math.nan, math.nan))
 
 
 def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:

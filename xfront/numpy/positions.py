@@ -39,13 +39,13 @@ from ..running import concrete
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..values.commitment import beside
+from . import ufuncs
 from .creation import asarray
-from .extremes import choice
+from .extremes import maximum, minimum
 from .indexed_updates import AtIndex
 from .indexing import LEFT_OUT, getitem, position, read
 from .logic import truth
 from .ufuncs import arithmetic, like
-from .ufuncs import select as choose_one
 
 # --- take ---------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ def _wrapped(i: Tracer, size: int) -> Tracer:
     rest = emit(ops.rem, i, n)
     if i.value.type.dtype.is_unsigned:
         return rest
-    return choose_one(emit(ops.lt, rest, like(i, 0)), emit(ops.add, rest, n), rest)
+    return ufuncs.where(rest < 0, rest + n, rest)
 
 
 def _aligned(name: str, arr: Any, indices: Any, axis: int | None, wrap: bool = True
@@ -193,12 +193,12 @@ def _by_one_hot(x: Tracer, i: Tracer, axis: int) -> Tracer:
     shape = (*i.shape, x.shape[axis])
     places = emit(ops.iota, dtype=i.value.type.dtype, shape=shape, dimension=i.ndim)
     index = emit(ops.broadcast_in_dim, i, shape=shape, dims=tuple(range(i.ndim)))
-    chosen = emit(ops.eq, places, index)
+    chosen = places == index
     order = [*(d for d in range(x.ndim) if d != axis), axis]
     values = emit(ops.transpose, x, permutation=tuple(order))
     dims = tuple(d for d in range(x.ndim) if d != axis)
     values = emit(ops.broadcast_in_dim, values, shape=shape, dims=(*dims, i.ndim))
-    return emit(ops.reduce_sum, choose_one(chosen, values, like(values, 0)), axes=(i.ndim,))
+    return emit(ops.reduce_sum, ufuncs.where(chosen, values, 0), axes=(i.ndim,))
 
 
 def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None,
@@ -307,11 +307,11 @@ def _place(arr: Any, mask: Any, vals: Any) -> Any:
     mask = truth(operand("place", mask))
     flat = emit(ops.reshape, mask, shape=(mask.size,))
     count = emit(ops.cumsum, convert(flat, dtypes.i32), axis=0, reverse=False)
-    which = _wrapped(emit(ops.sub, count, like(count, 1)), y.size)
+    which = _wrapped(count - 1, y.size)
     chosen = take(y, which, 0, None, "clip")
     shape = x.shape
     chosen = emit(ops.reshape, chosen, shape=shape)
-    return choose_one(emit(ops.reshape, flat, shape=shape), chosen, x)
+    return ufuncs.where(emit(ops.reshape, flat, shape=shape), chosen, x)
 
 
 # --- by condition -------------------------------------------------------------------------
@@ -334,7 +334,7 @@ def select(condlist: Array | Sequence[ArrayLike], choicelist: Array | Sequence[A
         raise ValueError("select: at least one condition is needed")
     *choices, made = promote("select", *choicelist, default)
     for condition, chosen in reversed(list(zip(condlist, choices, strict=True))):
-        made = choice(condition, chosen, made)
+        made = ufuncs.where(condition, chosen, made)
     return made
 
 
@@ -436,20 +436,20 @@ def _nonzero(a: Any, fills: Any, size: int) -> Any:
     order = emit(ops.cumsum, flags, axis=0, reverse=False)
     total = emit(ops.reduce_sum, flags, axes=(0,))
     # the k-th nonzero element stands where the running count first exceeds k
-    target = emit(ops.sub, order, like(order, 1))
-    target = choose_one(emit(ops.ne, flags, like(flags, 0)), target, like(target, size))
+    target = order - 1
+    target = ufuncs.where(flags != 0, target, size)
     numbers = emit(ops.iota, dtype=dtypes.i32, shape=(count,), dimension=0)
     assert state.current is not None
     places = AtIndex(state.current.literal(np.asarray(0, np.int32), (size,)), target).set(
         numbers, mode=LEFT_OUT, unique_indices=False)
     k = emit(ops.iota, dtype=dtypes.i32, shape=(size,), dimension=0)
-    there = emit(ops.lt, k, broadcast_to(total, (size,)))
+    there = k < broadcast_to(total, (size,))
     made = []
     stride = count
     for n, fill in zip(shape, fills, strict=True):
         stride //= n
         index = emit(ops.rem, emit(ops.div, places, like(places, stride)), like(places, n))
-        made.append(choose_one(there, convert(index, integer), broadcast_to(fill, (size,))))
+        made.append(ufuncs.where(there, convert(index, integer), broadcast_to(fill, (size,))))
     return tuple(made)
 
 
@@ -559,10 +559,10 @@ def _unravel_traced(indices: Any, sizes: Any) -> Any:
                                                                         like(i, 1)))))
     total = like(i, 1)
     for n in steps:
-        total = emit(ops.mul, total, n)
+        total = total * n
     if not dtype.is_unsigned:
-        i = choose_one(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, total), i)
-        i = emit(ops.max, like(i, 0), emit(ops.min, i, emit(ops.sub, total, like(i, 1))))
+        i = ufuncs.where(i < 0, i + total, i)
+        i = maximum(like(i, 0), minimum(i, total - 1))
     made = []
     for n in reversed(steps):
         made.append(emit(ops.rem, i, n))
@@ -583,7 +583,7 @@ def _unravel_index(indices: Any, sizes: tuple[int, ...]) -> Any:
     own, total = i.value.type.dtype, math.prod(sizes)
     i = _wide(i)
     if not i.value.type.dtype.is_unsigned:
-        i = choose_one(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, like(i, total)), i)
+        i = ufuncs.where(i < 0, i + total, i)
     i = emit(ops.clamp, like(i, 0), i, like(i, max(total - 1, 0)))
     made = []
     for n in reversed(sizes):
@@ -644,8 +644,8 @@ def _ravel_multi_index(parts: Any, dims: tuple[int, ...], mode: str, order: str,
             part = _wrapped(part, n)
         elif mode == "clip":
             part = emit(ops.clamp, like(part, 0), part, like(part, n - 1))
-        term = emit(ops.mul, part, like(part, stride))
-        total = term if total is None else emit(ops.add, total, term)
+        term = part * stride
+        total = term if total is None else total + term
         stride *= n
     return total if total is None else convert(total, from_numpy(dtype))
 
@@ -787,7 +787,7 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
     if size is not None or fill_value is not None:
         raise ValueError("where: size and fill_value can only be given with a condition alone, "
                          "without x and y")
-    return choice(condition, x, y)
+    return ufuncs.where(condition, x, y)
 
 
 __all__ = [

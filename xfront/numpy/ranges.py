@@ -33,8 +33,12 @@ from ..eager.operands import (
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer, as_tracer
 from ..transforms.custom_jvp import custom_jvp
+from .arithmetic import sqrt
 from .creation import HOST_BYTES, _placed, asarray, constant, on_mesh, place_of
-from .ufuncs import like, select
+from .logic import isfinite
+from .rounding import floor
+from .transcendental import log
+from .ufuncs import like, where
 
 # --- ranges -------------------------------------------------------------------------------
 
@@ -104,8 +108,8 @@ def _steps(start: Any, step: Any, n: int, dtype: np.dtype) -> Any:
 def _counted(start: Any, step: Any, n: int, dtype: Any) -> Any:
     x = emit(ops.iota, dtype=from_numpy(dtype), shape=(n,), dimension=0)
     if step != 1:
-        x = emit(ops.mul, x, like(x, step))
-    return emit(ops.add, x, like(x, start)) if start != 0 else x
+        x = x * step
+    return x + start if start != 0 else x
 
 
 @eager(static=("num", "endpoint", "retstep", "dtype", "axis"))
@@ -118,8 +122,8 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dt
     x, y = convert(x, wanted), convert(y, wanted)
     parts = num - 1 if endpoint else num
     shape = (num, *x.shape)
-    gap = emit(ops.sub, y, x)
-    step = emit(ops.div, gap, like(x, parts)) if parts > 0 else like(x, float("nan"))
+    gap = y - x
+    step = gap / parts if parts > 0 else like(x, float("nan"))
     if num > 1 and wanted.is_complex:
         ends = [[emit(part, v) for v in (x, y)] for part in (ops.real, ops.imag)]
         made = emit(ops.complex, *[_between(a, b, num, parts, endpoint) for a, b in ends])
@@ -133,9 +137,7 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dt
         made = emit(ops.transpose, made, permutation=tuple(order))
     if dtype is not None:
         out = from_numpy(dtype)
-        if out.is_integer:
-            made = emit(ops.floor, made)
-        made = cast(made, out)
+        made = cast(as_tracer(floor(made)) if out.is_integer else made, out)
     return (made, step) if retstep else made
 
 
@@ -149,30 +151,30 @@ def _between(x: Tracer, y: Tracer, num: int, parts: int, endpoint: bool) -> Trac
     inner = dtype if dtype.bits > 16 else dtypes.f32
     low, high = (broadcast_to(convert(v, inner), shape) for v in (x, y))
     place = emit(ops.iota, dtype=inner, shape=shape, dimension=0)
-    gap = emit(ops.sub, high, low)
+    gap = high - low
     if num <= KNOWN:
         # the products of halves are exact, so evenly spaced integers come out exactly
         bits = np.finfo(inner.numpy)
         upper = emit(ops.reduce_precision, gap, exponent_bits=bits.nexp,
                      mantissa_bits=bits.nmant // 2)
-        lower = emit(ops.sub, gap, upper)
+        lower = gap - upper
         share, rest = (emit(ops.broadcast_in_dim, operand("linspace", t.astype(inner.numpy)),
                             shape=shape, dims=(0,)) for t in _shares(num, parts, inner.numpy))
-        small = emit(ops.add, emit(ops.mul, lower, share), emit(ops.mul, gap, rest))
-        way = emit(ops.add, emit(ops.mul, upper, share), small)
+        small = lower * share + gap * rest
+        way = upper * share + small
     else:
-        share = emit(ops.div, place, like(place, parts))
+        share = place / parts
         rest = like(share, 0)
-        way = emit(ops.mul, gap, share)
+        way = gap * share
     # for ends so far apart that their distance overflows
-    below = emit(ops.mul, low, emit(ops.sub, emit(ops.sub, like(share, 1), share), rest))
-    above = emit(ops.mul, high, emit(ops.add, share, rest))
-    near = emit(ops.is_finite, emit(ops.add, gap, gap))
-    made = select(near, emit(ops.add, low, way), emit(ops.add, below, above))
+    below = low * (1 - share - rest)
+    above = high * (share + rest)
+    near = isfinite(gap + gap)
+    made = where(near, low + way, below + above)
     made = convert(made, dtype)
-    made = select(emit(ops.eq, place, like(place, 0)), broadcast_to(x, shape), made)
+    made = where(place == 0, broadcast_to(x, shape), made)
     if endpoint:
-        made = select(emit(ops.eq, place, like(place, parts)), broadcast_to(y, shape), made)
+        made = where(place == parts, broadcast_to(y, shape), made)
     return made
 
 
@@ -276,9 +278,9 @@ def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis
     made = (_turning if wanted.is_complex else _growing)(x, y, num, parts)
     place = emit(ops.iota, dtype=from_numpy(np.int32), shape=made.shape, dimension=0)
     if num:
-        made = select(emit(ops.eq, place, like(place, 0)), broadcast_to(x, made.shape), made)
+        made = where(place == 0, broadcast_to(x, made.shape), made)
     if endpoint and num > 1:
-        made = select(emit(ops.eq, place, like(place, parts)), broadcast_to(y, made.shape), made)
+        made = where(place == parts, broadcast_to(y, made.shape), made)
     to = normalize_axis("geomspace", axis, made.ndim)
     if to:
         order = [*range(1, to + 1), 0, *range(to + 1, made.ndim)]
@@ -291,9 +293,9 @@ def _turning(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
     from .transcendental import log10
 
     sign = emit(ops.sign, x)
-    low, high = log10(emit(ops.div, x, sign)), log10(emit(ops.div, y, sign))
+    low, high = log10(x / sign), log10(y / sign)
     made = as_tracer(logspace(low, high, num, parts < num, 10.0))
-    return emit(ops.mul, made, broadcast_to(sign, made.shape))
+    return made * broadcast_to(sign, made.shape)
 
 
 def _growing(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
@@ -303,13 +305,13 @@ def _growing(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
     def moved(primals: Any, tangents: Any) -> Any:
         made = as_tracer(grown(*primals))
         share = emit(ops.iota, dtype=made.value.type.dtype, shape=made.shape, dimension=0)
-        share = emit(ops.div, share, like(share, max(parts, 1)))
-        rest = emit(ops.sub, like(share, 1), share)
+        share = share / max(parts, 1)
+        rest = 1 - share
 
         def by(part: Tracer, v: Any, t: Any) -> Tracer:
-            nothing = emit(ops.eq, part, like(part, 0))      # at an end the ratio may overflow
-            ratio = emit(ops.div, select(nothing, part, made), broadcast_to(v, made.shape))
-            return emit(ops.mul, emit(ops.mul, part, ratio), broadcast_to(as_tracer(t), made.shape))
+            nothing = part == 0      # at an end the ratio may overflow
+            ratio = where(nothing, part, made) / broadcast_to(v, made.shape)
+            return part * ratio * broadcast_to(as_tracer(t), made.shape)
 
         return made, emit(ops.add, *map(by, (rest, share), primals, tangents))
 
@@ -326,21 +328,21 @@ def _powers(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
     inner = dtype if dtype.bits > 16 else dtypes.f32
     first, last = convert(x, inner), convert(y, inner)
     # the ratio of the square roots, as the ratio of the ends may overflow
-    root = emit(ops.div, *[emit(ops.sqrt, emit(ops.abs, v)) for v in (last, first)])
-    mixed = emit(ops.lt, emit(ops.mul, emit(ops.sign, first), emit(ops.sign, last)), like(first, 0))
-    root = broadcast_to(select(mixed, like(root, float("nan")), root), shape)
-    place = emit(ops.mul, emit(ops.iota, dtype=inner, shape=shape, dimension=0), like(root, 2))
-    behind = emit(ops.gt, place, like(place, parts))
+    root = emit(ops.div, *[sqrt(abs(v)) for v in (last, first)])
+    mixed = emit(ops.sign, first) * emit(ops.sign, last) < 0
+    root = broadcast_to(where(mixed, float("nan"), root), shape)
+    place = emit(ops.iota, dtype=inner, shape=shape, dimension=0) * 2
+    behind = place > parts
     if num <= KNOWN:
         shares = (operand("geomspace", t) for t in _doubled_shares(num, parts, inner.numpy))
         power, rest = (emit(ops.broadcast_in_dim, t, shape=shape, dims=(0,)) for t in shares)
     else:
-        place = select(behind, emit(ops.sub, place, like(place, 2 * parts)), place)
-        power, rest = emit(ops.div, place, like(place, parts)), like(place, 0)
-    lost = emit(ops.mul, rest, emit(ops.log, root))
+        place = where(behind, place - 2 * parts, place)
+        power, rest = place / parts, like(place, 0)
+    lost = rest * log(root)
     grown = emit(ops.pow, root, power)
-    near = select(behind, broadcast_to(last, shape), broadcast_to(first, shape))
-    return convert(emit(ops.mul, near, emit(ops.add, grown, emit(ops.mul, grown, lost))), dtype)
+    near = where(behind, broadcast_to(last, shape), broadcast_to(first, shape))
+    return convert(near * (grown + grown * lost), dtype)
 
 
 def _doubled_shares(num: int, parts: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
@@ -389,7 +391,7 @@ def _matrix(n: int, m: int, k: int, diagonal: bool, dtype: np.dtype) -> Any:
 @eager(static=("n", "m", "k", "diagonal", "dtype"))
 def _traced_matrix(n: int, m: int, k: int, diagonal: bool, dtype: Any) -> Any:
     row = emit(ops.iota, dtype=dtypes.i32, shape=(n, m), dimension=0)
-    return _compared(emit(ops.add, row, like(row, k)), diagonal, dtype)
+    return _compared(row + k, diagonal, dtype)
 
 
 @eager(static=("n", "m", "diagonal", "dtype"))
@@ -399,7 +401,7 @@ def _matrix_from(k: Any, n: int, m: int, diagonal: bool, dtype: Any) -> Any:
         raise TypeError(f"eye and tri: k must be an integer, got {k.value.type}")
     row = emit(ops.iota, dtype=dtypes.i32, shape=(n, m), dimension=0)
     shift = broadcast_to(convert(k, dtypes.i32), (n, m))
-    return _compared(emit(ops.add, row, shift), diagonal, dtype)
+    return _compared(row + shift, diagonal, dtype)
 
 
 def _compared(row: Tracer, diagonal: bool, dtype: Any) -> Tracer:

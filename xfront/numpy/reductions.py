@@ -33,7 +33,8 @@ from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import add, multiply, subtract
 from .extremes import maximum, minimum
 from .logic import truth
-from .ufuncs import like, refuse, select, shaped
+from .ufuncs import refuse, shaped
+from .ufuncs import where as choose
 
 STATIC = ("axis", "dtype", "out", "keepdims", "promote_integers")
 
@@ -95,7 +96,7 @@ def mask_of(name: str, x: Tracer, where: Any) -> tuple[Tracer, Tracer]:
 def masked(name: str, x: Tracer, where: Any, neutral: Any) -> Tracer:
     """`x` where the mask `where` is true, else `neutral`."""
     x, mask = mask_of(name, x, where)
-    return select(mask, x, like(x, neutral))
+    return choose(mask, x, neutral)
 
 
 def _first(name: str, initial: Any) -> Tracer:
@@ -370,8 +371,8 @@ def without_nan(x: Tracer, neutral: Any) -> tuple[Tracer, Tracer | None]:
     """`x` with `neutral` for each NaN, and where they were; None where there can be none."""
     if not x.value.type.dtype.is_inexact:
         return x, None
-    missing = emit(ops.ne, x, x)
-    return select(missing, like(x, neutral), x), missing
+    missing = x != x
+    return choose(missing, neutral, x), missing
 
 
 @eager(static=STATIC[:-1])
@@ -408,7 +409,7 @@ def _nan_extreme(name: str, reduce: Any, end: Any, a: Any, axis: Any, out: Any, 
     if missing is None or initial is not None:
         return made
     none = all(missing, axis, None, keepdims)
-    return select(as_tracer(none), like(made, np.nan), made)
+    return choose(as_tracer(none), np.nan, made)
 
 
 @eager(static=("axis", "out", "keepdims"))
@@ -444,7 +445,7 @@ def _nan_position(name: str, find: Any, end: Any, a: Any, axis: Any, out: Any,
     made = find(filled, axis, out, keepdims)
     if missing is None:
         return made
-    return select(as_tracer(all(missing, axis, None, bool(keepdims))), like(made, -1), made)
+    return choose(as_tracer(all(missing, axis, None, bool(keepdims))), -1, made)
 
 
 @eager(static=("axis", "out", "keepdims"))

@@ -184,7 +184,7 @@ def _roll(a: Any, shift: Any, axis: Any) -> Any:
         size = x.shape[at]
         if not size:
             continue
-        start = as_tracer(remainder(emit(ops.neg, _as_index(by)), size))
+        start = as_tracer(remainder(-_as_index(by), size))
         zero = start.home.literal(np.int32(0), ())
         starts = [start if i == at else zero for i in range(x.ndim)]
         turned = emit(ops.dynamic_slice, joined([x, x], at), *starts, sizes=x.shape)

@@ -12,7 +12,7 @@ from ..eager.operands import convert, default_float, index_of, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .transcendental import float_operand
-from .ufuncs import FLOAT, like, refuse, select, unary
+from .ufuncs import FLOAT, like, refuse, unary, where
 
 
 def _rounding(name: str, x: Any, rule: Any) -> Tracer:
@@ -55,7 +55,7 @@ def trunc(x: ArrayLike) -> Array:
 
 
 def _toward_zero(x: Tracer) -> Tracer:
-    return select(emit(ops.lt, x, like(x, 0)), emit(ops.ceil, x), emit(ops.floor, x))
+    return where(x < 0, ceil(x), floor(x))
 
 
 @unary()
@@ -97,7 +97,7 @@ def _round(a: Any, decimals: int) -> Any:
     if decimals == 0:
         return _half_even(x)
     factor = like(x, 10.0 ** decimals)
-    return emit(ops.div, _half_even(emit(ops.mul, x, factor)), factor)
+    return _half_even(x * factor) / factor
 
 
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
@@ -126,8 +126,8 @@ def modf(x: ArrayLike) -> tuple[Array, Array]:
     """
     x = float_operand("modf", x)
     whole = _toward_zero(x)
-    infinite = emit(ops.eq, emit(ops.abs, x), like(x, float("inf")))
-    return select(infinite, like(x, 0), emit(ops.sub, x, whole)), whole
+    infinite = abs(x) == float("inf")
+    return where(infinite, 0, x - whole), whole
 
 
 __all__ = [

@@ -27,6 +27,7 @@ from ..running.concrete import known_at_once
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .creation import asarray
+from .extremes import minimum
 from .indexed_updates import AtIndex
 from .indexing import LEFT_OUT
 from .manipulation import concatenate, cut, joined, moveaxis, ravel
@@ -34,7 +35,7 @@ from .positions import known_values, take
 from .reductions import any, sum
 from .running import cumsum
 from .sorting import places, searchsorted
-from .ufuncs import like, select, shaped
+from .ufuncs import like, shaped, where
 
 HINT = "give `size`, the size of its result, while tracing"
 
@@ -45,7 +46,7 @@ def index_of_marks(marks: Tracer, size: int) -> tuple[Tracer, Tracer]:
     if not size:
         return marks.home.literal(np.int32(0), (0,)), total
     rank = as_tracer(cumsum(convert(marks, dtypes.i32)))
-    target = select(marks, emit(ops.sub, rank, like(rank, 1)), like(rank, size))
+    target = where(marks, rank - 1, size)
     zeros = marks.home.literal(np.int32(0), (size,))
     return AtIndex(zeros, target).set(places(marks, 0), mode=LEFT_OUT), total
 
@@ -54,23 +55,23 @@ def _filled(x: Tracer, valid: Tracer, fill: Any) -> Tracer:
     """`x` along axis 0 where valid, else `fill`."""
     fill = broadcast_to(convert(operand("fill_value", fill), x.value.type.dtype), x.shape)
     mask = emit(ops.broadcast_in_dim, valid, shape=x.shape, dims=(0,))
-    made = select(mask, x, fill)
+    made = where(mask, x, fill)
     return Tracer(made.home, made.value, x.weak)
 
 
 def _valid(size: int, total: Tracer) -> Tracer:
     count = emit(ops.iota, dtype=dtypes.i32, shape=(size,), dimension=0)
-    return emit(ops.lt, count, broadcast_to(convert(total, dtypes.i32), (size,)))
+    return count < broadcast_to(convert(total, dtypes.i32), (size,))
 
 
 def _new(column: Tracer, equal_nan: bool) -> Tracer:
     """For each element of a sorted array but the first, whether it differs from the one before."""
     n = column.size
     left, right = cut(column, 0, 0, n - 1), cut(column, 0, 1, n)
-    differs = emit(ops.ne, left, right)
+    differs = left != right
     if equal_nan and column.value.type.dtype.is_inexact:
-        both = emit(ops.and_, emit(ops.ne, left, left), emit(ops.ne, right, right))
-        differs = emit(ops.and_, differs, emit(ops.not_, both))
+        both = (left != left) & (right != right)
+        differs = differs & ~both
     return differs
 
 
@@ -78,7 +79,7 @@ def _one_nan(x: Tracer) -> Tracer:
     """Complex numbers with all NaN made the same, so that sorting puts them together."""
     if not x.value.type.dtype.is_complex:
         return x
-    return select(emit(ops.ne, x, x), like(x, complex(np.nan, np.nan)), x)
+    return where(x != x, complex(np.nan, np.nan), x)
 
 
 def _firsts(columns: Sequence[Tracer], equal_nan: bool = True) -> Tracer:
@@ -89,7 +90,7 @@ def _firsts(columns: Sequence[Tracer], equal_nan: bool = True) -> Tracer:
     differs = None
     for column in columns:
         new = _new(column, equal_nan)
-        differs = new if differs is None else emit(ops.or_, differs, new)
+        differs = new if differs is None else differs | new
     assert differs is not None
     return joined([marks.home.literal(np.True_, (1,)), differs], 0)
 
@@ -134,7 +135,7 @@ def _unique(ar: Any, fill_value: Any, order: Any, marks: Any, axis: int | None, 
     values = take(rows, first, 0, mode="clip")
     if fill_value is not None:
         values = _filled(as_tracer(values), valid, fill_value)
-    group = emit(ops.sub, cumsum(convert(marks, dtypes.i32)), like(order, 1))
+    group = cumsum(convert(marks, dtypes.i32)) - 1
     inverse = AtIndex(like(order, 0), order).set(group)
     counts = AtIndex(like(starts, 0), group).add(1, mode=LEFT_OUT)
     kept = shape if axis is None else order.shape
@@ -324,21 +325,21 @@ def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = Fal
                          f"got {method!r}")
     x, tests = promote("isin", element, test_elements)
     found = _member(x, tests, method)
-    return emit(ops.not_, found) if invert else found
+    return ~found if invert else found
 
 
-def _member(x: Tracer, tests: Tracer, method: str = "auto") -> Tracer:
+def _member(x: Tracer, tests: Tracer, method: str = "auto") -> Array:
     tests = shaped(tests, (tests.size,))
     if not tests.size:
         return x.home.literal(np.False_, x.shape)
     if method == "compare_all" or (method == "auto" and tests.size <= FEW):
         shape = (*x.shape, tests.size)
         left = emit(ops.broadcast_in_dim, x, shape=shape, dims=tuple(range(x.ndim)))
-        return as_tracer(any(emit(ops.eq, left, broadcast_to(tests, shape)), -1))
+        return as_tracer(any(left == broadcast_to(tests, shape), -1))
     (tests,) = emit(ops.sort, tests, dimension=0, n_keys=1, stable=False)
     place = searchsorted(tests, x, method="sort" if method == "sort" else "scan")
-    place = emit(ops.min, place, like(as_tracer(place), tests.size - 1))
-    return emit(ops.eq, take(tests, place, mode="clip"), x)
+    place = minimum(place, tests.size - 1)
+    return take(tests, place, mode="clip") == x
 
 
 # --- two sets -----------------------------------------------------------------------------
@@ -370,7 +371,7 @@ def _different(ar1: Any, ar2: Any, assume_unique: bool) -> Any:
         (x,) = emit(ops.sort, _one_nan(x), dimension=0, n_keys=1, stable=True)
         marks = _firsts([x])
     first, second = promote("setdiff1d", x, ar2)
-    marks = emit(ops.and_, marks, emit(ops.not_, _member(first, second)))
+    marks = marks & ~_member(first, second)
     return x, marks, sum(convert(marks, dtypes.i32))
 
 
@@ -411,7 +412,7 @@ def _shared(ar1: Any, ar2: Any) -> Any:
     """(elements of ar1 in order, where they come from, which are in ar2 too, how many are)."""
     x, y = promote("intersect1d", ar1, ar2)
     xs, order = emit(ops.sort, x, places(x, 0), dimension=0, n_keys=1, stable=True)
-    marks = emit(ops.and_, _firsts([xs]), _member(xs, y))
+    marks = _firsts([xs]) & _member(xs, y)
     return xs, order, marks, sum(convert(marks, dtypes.i32))
 
 
@@ -484,11 +485,11 @@ def _exclusive(ar1: Any, ar2: Any) -> Any:
     for x, other in zip(given, given[::-1], strict=True):
         (x,) = emit(ops.sort, x, dimension=0, n_keys=1, stable=True)
         values.append(x)
-        marks.append(emit(ops.and_, _firsts([x]), emit(ops.not_, _member(x, other))))
+        marks.append(_firsts([x]) & ~_member(x, other))
     kept = joined(marks, 0)
-    both, out = emit(ops.sort, joined(values, 0), convert(emit(ops.not_, kept), dtypes.i32),
+    both, out = emit(ops.sort, joined(values, 0), convert(~kept, dtypes.i32),
                      dimension=0, n_keys=1, stable=True)
-    return both, emit(ops.eq, out, like(out, 0)), sum(convert(kept, dtypes.i32))
+    return both, out == 0, sum(convert(kept, dtypes.i32))
 
 
 @known_at_once

@@ -110,7 +110,7 @@ def with_mask(name: str, x: Tracer, where: Any) -> tuple[Tracer, Tracer | None]:
     return broadcast_to(x, shape), broadcast_to(mask, shape)
 
 
-def total(x: Tracer, axes: Axes, mask: Tracer | None = None) -> Tracer:
+def total(x: Any, axes: Axes, mask: Tracer | None = None) -> Tracer:
     """Sum over axes, which stay with size 1."""
     if mask is not None:
         x = as_tracer(choose(mask, x, 0))
@@ -136,6 +136,6 @@ def count(x: Tracer, axes: Axes, mask: Tracer | None) -> Any:
     return total(convert(mask, x.value.type.dtype), axes)
 
 
-def mean(x: Tracer, axes: Axes, mask: Tracer | None = None) -> Tracer:
+def mean(x: Any, axes: Axes, mask: Tracer | None = None) -> Tracer:
     """Mean over axes, which stay with size 1."""
     return div(total(x, axes, mask), count(x, axes, mask))

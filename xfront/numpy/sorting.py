@@ -31,7 +31,7 @@ from .complexes import imag, real
 from .manipulation import cut as cut_axis
 from .manipulation import flip, joined, unstack
 from .positions import take, take_along_axis
-from .ufuncs import like, select, shaped
+from .ufuncs import like, shaped, where
 
 # --- sort ---------------------------------------------------------------------------------
 
@@ -259,11 +259,11 @@ def _before(x: Tracer, y: Tracer) -> Tracer:
         a, b = as_tracer(real(x)), as_tracer(real(y))
         first, second = _before(a, b), _before(b, a)
         inner = _before(as_tracer(imag(x)), as_tracer(imag(y)))
-        return emit(ops.or_, first, emit(ops.and_, emit(ops.not_, second), inner))
-    made = emit(ops.lt, x, y)
+        return first | ~second & inner
+    made = x < y
     if not x.value.type.dtype.is_inexact:
         return made
-    return emit(ops.or_, made, emit(ops.and_, emit(ops.eq, x, x), emit(ops.ne, y, y)))
+    return made | (x == x) & (y != y)
 
 
 @eager(static=("side", "method"))
@@ -314,7 +314,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
 
 def _precedes(x: Tracer, value: Tracer, side: str) -> Tracer:
     """Whether an element stands before the place of the value."""
-    return _before(x, value) if side == "left" else emit(ops.not_, _before(value, x))
+    return _before(x, value) if side == "left" else ~_before(value, x)
 
 
 def _compared(xs: Tracer, values: Tracer, side: str) -> Tracer:
@@ -333,7 +333,7 @@ def _merged(xs: Tracer, values: Tracer, side: str) -> Tracer:
     rank = _inverse(order)
     mine = cut_axis(rank, 0, 0, m) if side == "left" else cut_axis(rank, 0, n, n + m)
     _, inner = emit(ops.sort, values, places(values, 0), dimension=0, n_keys=1, stable=True)
-    return emit(ops.sub, mine, _inverse(inner))
+    return mine - _inverse(inner)
 
 
 def _inverse(order: Tracer) -> Tracer:
@@ -351,9 +351,9 @@ def _searched(xs: Tracer, values: Tracer, side: str, unrolled: bool) -> Tracer:
         rest -= rest // 2
 
     def step(found: Any, half: Any) -> Any:
-        after = emit(ops.add, found, broadcast_to(half, found.shape))
-        last = take(xs, emit(ops.sub, after, like(after, 1)), 0, mode="promise_in_bounds")
-        return select(_precedes(as_tracer(last), values, side), after, found), None
+        after = found + broadcast_to(half, found.shape)
+        last = take(xs, after - 1, 0, mode="promise_in_bounds")
+        return where(_precedes(as_tracer(last), values, side), after, found), None
 
     found = xs.home.literal(np.int32(0), values.shape)
     if unrolled:
@@ -392,10 +392,10 @@ def digitize(x: ArrayLike, bins: ArrayLike | Sequence[ArrayLike], right: bool = 
     side, method = "left" if right else "right", method or "scan"
     up = searchsorted(edges, x, side, method=method)
     down = searchsorted(flip(edges), x, side, method=method)
-    down = emit(ops.sub, like(as_tracer(down), n), down)
+    down = n - down
     first, last = (shaped(cut_axis(edges, 0, i, i + 1), ()) for i in (0, n - 1))
-    ascending = broadcast_to(emit(ops.le, first, last), up.shape)
-    return select(ascending, as_tracer(up), down)
+    ascending = broadcast_to(first <= last, up.shape)
+    return where(ascending, as_tracer(up), down)
 
 
 __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort",

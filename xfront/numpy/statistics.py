@@ -31,8 +31,9 @@ from ..eager.operands import (
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from ..values.arguments import at_home
-from .arithmetic import add, divide, multiply, root, sqrt, subtract
+from .arithmetic import add, divide, multiply, root, sqrt, square, subtract
 from .complexes import conj
+from .extremes import maximum, minimum
 from .manipulation import concatenate, moveaxis, transpose
 from .reductions import (
     all,
@@ -46,7 +47,9 @@ from .reductions import (
     sum,
     wide,
 )
-from .ufuncs import like, refuse, select
+from .rounding import ceil, floor
+from .ufuncs import like, refuse
+from .ufuncs import where as choose
 
 # --- mean, var, std -----------------------------------------------------------------------
 
@@ -72,7 +75,7 @@ def _scaled(x: Tracer, count: Any) -> Tracer:
     """x / count, for a known or a traced count."""
     if isinstance(count, Tracer):
         return as_tracer(divide(x, convert(count, x.value.type.dtype)))
-    return emit(ops.div, x, like(x, count))
+    return x / count
 
 
 def _mean(name: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, where: Any) -> Tracer:
@@ -85,7 +88,7 @@ def _mean(name: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, wh
     count: Any = None
     if where is not None:
         x, mask = mask_of(name, x, where)
-        x = select(mask, x, like(x, 0))
+        x = choose(mask, x, 0)
         count = count_nonzero(mask, axis, keepdims)
     axes = axes_of(name, axis, x.ndim)
     total = reduced(ops.reduce_sum, x, axes, keepdims)
@@ -135,18 +138,17 @@ def _var(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdi
     mask = None
     if where is not None:
         x, mask = mask_of(name, x, where)
-        x = select(mask, x, like(x, 0))          # masked NaN must not reach derivatives
+        x = choose(mask, x, 0)          # masked NaN must not reach derivatives
     axes = axes_of(name, axis, x.ndim)
     if center is None:
         center = _mean(name, x, axes, None, None, True, mask)
     x = subtract(x, convert(operand(name, center), inner))
     if inner.is_complex:
-        squares = emit(ops.add, emit(ops.square, emit(ops.real, x)),
-                       emit(ops.square, emit(ops.imag, x)))
+        squares: Any = square(emit(ops.real, x)) + square(emit(ops.imag, x))
     else:
-        squares = emit(ops.square, x)
+        squares = square(x)
     if mask is not None:
-        squares = select(mask, squares, like(squares, 0))
+        squares = choose(mask, squares, 0)
         count: Any = convert(as_tracer(count_nonzero(mask, axes, keepdims)),
                              squares.value.type.dtype)
         count = subtract(count, ddof)
@@ -160,9 +162,9 @@ def _var(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdi
 def _at_least_one(total: Tracer, count: Any) -> Tracer:
     """total / count, NaN where the count is not positive."""
     if isinstance(count, Tracer):
-        made = emit(ops.div, total, count)
-        return select(emit(ops.gt, count, like(count, 0)), made, like(made, math.nan))
-    return like(total, math.nan) if count <= 0 else emit(ops.div, total, like(total, count))
+        made = total / count
+        return choose(count > 0, made, math.nan)
+    return like(total, math.nan) if count <= 0 else total / count
 
 
 @eager(static=("axis", "dtype", "out", "ddof", "keepdims", "correction"))
@@ -204,11 +206,11 @@ def _numbers(x: Tracer, where: Any, name: str) -> Any:
     """The mask `where`, false also where the element is NaN."""
     if not x.value.type.dtype.is_inexact:
         return where
-    numbers = emit(ops.eq, x, x)
+    numbers = x == x
     if where is None:
         return numbers
     numbers, mask = mask_of(name, numbers, where)
-    return emit(ops.and_, numbers, mask)
+    return numbers & mask
 
 
 @eager(static=("axis", "dtype", "out", "keepdims"))
@@ -365,28 +367,27 @@ def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
     if not size:
         return x.home.literal(np.asarray(math.nan, x.dtype), (*q.shape, *outer))
     inner = wide(dtype)
-    missing = emit(ops.ne, x, x)
+    missing = x != x
     (x,) = emit(ops.sort, x, dimension=len(batch), n_keys=1, stable=False)
     full = (*q.shape, *outer)
     q = convert(q, inner)
     if skip_nan:
         q = emit(ops.broadcast_in_dim, q, shape=full, dims=tuple(range(q.ndim)))
         found = subtract(size, sum(missing, -1))
-        last = broadcast_to(convert(as_tracer(subtract(found, 1)), inner), full)
+        last: Any = broadcast_to(convert(as_tracer(subtract(found, 1)), inner), full)
     else:
         last = like(q, size - 1)           # all rows have the same places
     zero = like(q, 0)
     if method == "inverted_cdf":
-        place = emit(ops.sub, emit(ops.ceil, emit(ops.mul, q, add(last, like(last, 1)))),
-                     like(q, 1))
+        place = ceil(q * add(last, like(last, 1))) - 1
         low = high = place
     else:
-        place = emit(ops.mul, q, last)
-        low, high = emit(ops.floor, place), emit(ops.ceil, place)
-    share = emit(ops.sub, place, low)
+        place = q * last
+        low, high = floor(place), ceil(place)
+    share = place - low
 
-    def at(position: Tracer) -> Tracer:
-        position = convert(emit(ops.max, emit(ops.min, position, last), zero), dtypes.i32)
+    def at(position: Any) -> Tracer:
+        position = convert(as_tracer(maximum(minimum(position, last), zero)), dtypes.i32)
         if skip_nan:
             return _along_last(x, position, q.ndim - len(batch))
         return _of_all_rows(x, position)
@@ -400,24 +401,23 @@ def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
         # halves go to the even position, as NumPy's do
         made = at(emit(ops.round, place, method="to_nearest_even"))
     elif method == "midpoint":
-        total = emit(ops.add, convert(below, inner), convert(above, inner))
-        made = emit(ops.mul, total, like(total, 0.5))
+        total = convert(below, inner) + convert(above, inner)
+        made = total * 0.5
     else:
-        exact = _to_rows(emit(ops.eq, share, zero), full)
-        rest = _to_rows(emit(ops.sub, like(share, 1), share), full)
-        made = emit(ops.add, emit(ops.mul, convert(below, inner), rest),
-                    emit(ops.mul, convert(above, inner), _to_rows(share, full)))
+        exact = _to_rows(share == zero, full)
+        rest = _to_rows(1 - share, full)
+        made = convert(below, inner) * rest + convert(above, inner) * _to_rows(share, full)
         # where share is 0, below * 1 + above * 0 would be NaN for an infinite element above
-        made = select(exact, convert(below, inner), made)
+        made = choose(exact, convert(below, inner), made)
     made = convert(made, dtype)
     if skip_nan:
-        none = emit(ops.eq, last, like(last, -1))
-        return select(none, like(made, math.nan), made)
+        none = last == -1
+        return choose(none, math.nan, made)
     spoilt = broadcast_to(as_tracer(any(missing, -1)), full)
-    return select(spoilt, like(made, math.nan), made)
+    return choose(spoilt, math.nan, made)
 
 
-def _to_rows(x: Tracer, full: tuple[int, ...]) -> Tracer:
+def _to_rows(x: Any, full: tuple[int, ...]) -> Tracer:
     """`x`, whose axes are the first of `full`, for each row."""
     if x.shape == full:
         return x
@@ -450,9 +450,9 @@ def _weighted(x: Tracer, w: Tracer, q: Tracer, skip_nan: bool) -> Tracer:
     """Weighted quantiles over the last axis: where the running weight first reaches q's share."""
     *batch, size = x.shape
     inner = wide(x.value.type.dtype)
-    missing = emit(ops.ne, x, x)
+    missing = x != x
     if skip_nan:                           # NaN comes last in order, and weighs nothing
-        w = select(missing, like(w, 0), w)
+        w = choose(missing, 0, w)
         missing = all(missing, -1)
     else:
         missing = any(missing, -1)
@@ -462,11 +462,10 @@ def _weighted(x: Tracer, w: Tracer, q: Tracer, skip_nan: bool) -> Tracer:
     share = divide(running, total)
     full = (*q.shape, *batch, size)
     wanted = emit(ops.broadcast_in_dim, convert(q, inner), shape=full, dims=tuple(range(q.ndim)))
-    below = emit(ops.lt, broadcast_to(as_tracer(share), full), wanted)
-    place = sum(below, -1)
-    place = emit(ops.min, place, like(as_tracer(place), size - 1))
+    below = broadcast_to(as_tracer(share), full) < wanted
+    place = as_tracer(minimum(sum(below, -1), size - 1))
     made = _along_last(x, convert(place, dtypes.i32), q.ndim)
-    return select(broadcast_to(as_tracer(missing), made.shape), like(made, math.nan), made)
+    return choose(broadcast_to(as_tracer(missing), made.shape), math.nan, made)
 
 
 QUANTILE = ("axis", "out", "overwrite_input", "method", "keepdims")
@@ -702,8 +701,8 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True,
     return _within_one(made)
 
 
-def _within_one(x: Tracer) -> Tracer:
-    return emit(ops.max, emit(ops.min, x, like(x, 1)), like(x, -1))
+def _within_one(x: Tracer) -> Array:
+    return maximum(minimum(x, 1), -1)
 
 
 __all__ = ["average", "corrcoef", "cov", "mean", "median", "nanmean", "nanmedian", "nanpercentile",

@@ -25,7 +25,10 @@ from ..eager.operands import (
 )
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
-from .ufuncs import FLOAT, INEXACT, Unary, binary, inexact, like, refuse, select, unary
+from .arithmetic import square
+from .extremes import maximum
+from .logic import isfinite
+from .ufuncs import FLOAT, INEXACT, Unary, binary, inexact, like, refuse, unary, where
 
 
 def _function(name: str, definition: OpDef, kinds: frozenset[str], doc: str, shows: str) -> Unary:
@@ -82,9 +85,9 @@ def _over_log(x: Tracer, base: float) -> Tracer:
     """x / log(base), with the factor in twice the precision."""
     factor = 1 / math.log(base)
     high = float(np.asarray(factor, x.dtype))
-    made = emit(ops.mul, x, like(x, high))
-    rest = emit(ops.mul, x, like(x, factor - high))
-    return select(emit(ops.is_finite, x), emit(ops.add, made, rest), made)
+    made = x * high
+    rest = x * (factor - high)
+    return where(isfinite(x), made + rest, made)
 
 
 def _logaddexp(name: str, x: Any, y: Any, base: float) -> Tracer:
@@ -94,38 +97,38 @@ def _logaddexp(name: str, x: Any, y: Any, base: float) -> Tracer:
     if x.value.type.dtype.is_complex:
         return _complex_logaddexp(x, y, base)
     rate = math.log(base)
-    same = emit(ops.eq, x, y)
+    same = x == y
     # chosen by one comparison, the result is smooth at x = y, where max and |x - y| have corners
-    below = emit(ops.lt, x, y)
-    large, small = select(below, y, x), select(below, x, y)
-    endless = emit(ops.and_, same, emit(ops.not_, emit(ops.is_finite, x)))
+    below = x < y
+    large, small = where(below, y, x), where(below, x, y)
+    endless = same & ~isfinite(x)
     # the gap between equal infinities would be NaN
-    gap = emit(ops.sub, select(endless, like(x, 0), small), select(endless, like(x, 0), large))
-    scaled = gap if base == math.e else emit(ops.mul, gap, like(gap, rate))
-    rest = emit(ops.log1p, emit(ops.exp, scaled))
+    gap = where(endless, 0, small) - where(endless, 0, large)
+    scaled = gap if base == math.e else gap * rate
+    rest = log1p(exp(scaled))
     if base != math.e:
-        rest = emit(ops.div, rest, like(rest, rate))
-    return emit(ops.add, large, rest)
+        rest = rest / rate
+    return large + rest
 
 
 def _complex_logaddexp(x: Tracer, y: Tracer, base: float) -> Tracer:
     """As `_logaddexp`, shifted by the greater real part, so that the angle stays in (-pi, pi]."""
     rate = math.log(base)
-    shift = emit(ops.max, emit(ops.real, x), emit(ops.real, y))
-    shift = select(emit(ops.is_finite, shift), shift, like(shift, 0))
+    shift = maximum(emit(ops.real, x), emit(ops.real, y))
+    shift = where(isfinite(shift), shift, 0)
     shift = emit(ops.stop_gradient, shift)           # the result does not depend on it
 
-    def power(z: Tracer) -> Tracer:
-        parts = [emit(ops.sub, emit(ops.real, z), shift), emit(ops.imag, z)]
+    def power(z: Tracer) -> Array:
+        parts = [emit(ops.real, z) - shift, emit(ops.imag, z)]
         if base != math.e:
-            parts = [emit(ops.mul, part, like(part, rate)) for part in parts]
-        return emit(ops.exp, emit(ops.complex, *parts))
+            parts = [part * rate for part in parts]
+        return exp(emit(ops.complex, *parts))
 
-    made = emit(ops.log, emit(ops.add, power(x), power(y)))
+    made = log(power(x) + power(y))
     parts = [emit(part, made) for part in (ops.real, ops.imag)]
     if base != math.e:
         parts = [_over_log(part, base) for part in parts]
-    return emit(ops.complex, emit(ops.add, parts[0], shift), parts[1])
+    return emit(ops.complex, parts[0] + shift, parts[1])
 
 
 @binary()
@@ -192,7 +195,7 @@ def _scaled(name: str, x: Any, factor: float) -> Tracer:
     (x,) = promote_inexact(name, x)
     if x.value.type.dtype.is_complex:
         raise refuse(name, x, "real")
-    return emit(ops.mul, x, like(x, factor))
+    return x * factor
 
 
 @unary()
@@ -226,11 +229,11 @@ def sinc(x: ArrayLike) -> Array:
     Array([1.   , 0.637], dtype=float32)
     """
     (x,) = promote_inexact("sinc", x)
-    angle = emit(ops.mul, x, like(x, math.pi))
-    near = emit(ops.lt, emit(ops.abs, angle), _small(angle))
-    small = select(near, angle, like(angle, 0))     # so that no power overflows
-    safe = select(near, like(angle, 1), angle)
-    return select(near, _series(small), emit(ops.div, _sine_of_half_turns(x), safe))
+    angle = x * math.pi
+    near = abs(angle) < _small(angle)
+    small = where(near, angle, 0)         # so that no power overflows
+    safe = where(near, 1, angle)
+    return where(near, _series(small), _sine_of_half_turns(x) / safe)
 
 
 def _sine_of_half_turns(x: Tracer) -> Tracer:
@@ -238,28 +241,28 @@ def _sine_of_half_turns(x: Tracer) -> Tracer:
     is_complex = x.value.type.dtype.is_complex
     real = emit(ops.real, x) if is_complex else x
     turns = emit(ops.round, real, method="to_nearest_even")
-    odd = emit(ops.ne, emit(ops.rem, turns, like(turns, 2)), like(turns, 0))
+    odd = emit(ops.rem, turns, like(turns, 2)) != 0
     if is_complex:
         turns = emit(ops.complex, turns, like(turns, 0))
-    sine = emit(ops.sin, emit(ops.mul, emit(ops.sub, x, turns), like(x, math.pi)))
-    return select(odd, emit(ops.neg, sine), sine)
+    sine = sin((x - turns) * math.pi)
+    return where(odd, -sine, sine)
 
 
 _RADIUS = 0.1
 
 
 def _small(x: Tracer) -> Tracer:
-    size = emit(ops.abs, x)
+    size = abs(x)
     return like(size, _RADIUS)
 
 
 def _series(x: Tracer) -> Tracer:
     """sin(x) / x for |x| < 0.1: terms to x^10 / 11!, below 1e-19 of the result."""
-    square = emit(ops.square, x)
+    squared = square(x)
     total = like(x, 0)
     for k in range(5, -1, -1):
         term = like(x, (-1) ** k / math.factorial(2 * k + 1))
-        total = term if k == 5 else emit(ops.add, emit(ops.mul, total, square), term)
+        total = term if k == 5 else total * squared + term
     return total
 
 
@@ -274,8 +277,8 @@ def i0(x: ArrayLike) -> Array:
     if x.value.type.dtype.is_complex:
         raise ValueError(f"i0 takes real arrays, got {x.value.type}")
     # |x| with slope 0 at 0, as in the derivative of bessel_i0e
-    size = emit(ops.mul, x, emit(ops.sign, x))
-    return emit(ops.mul, emit(ops.exp, size), emit(ops.bessel_i0e, x))
+    size = x * emit(ops.sign, x)
+    return exp(size) * emit(ops.bessel_i0e, x)
 
 
 def float_operand(name: str, x: Any) -> Tracer:

@@ -21,9 +21,9 @@ from ..tracing.tracer import Tracer
 from . import arithmetic, bits, extremes, logic, reductions, running, transcendental
 from .applying import of_scalars
 from .creation import asarray, full
-from .extremes import choice as choose
 from .indexed_updates import At
 from .manipulation import broadcast_to, concatenate, moveaxis
+from .ufuncs import where as choose
 
 
 def _fixed(name: str) -> property:

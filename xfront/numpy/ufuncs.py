@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from xfront_ir import ops
+from xfront_ir import dtypes, ops
 from xfront_ir.definition import OpDef
 from xfront_ir.dtypes import DType
 from xfront_ir.types import tensor
@@ -29,8 +29,13 @@ from ..eager.operands import (
     default_int,
     filled,
     held_array,
+    in_shape,
     inexact_dtype,
+    ir_dtype,
+    operand,
+    promoted_dtype,
     scalar,
+    strong,
 )
 from ..tracing.trace import emit, emit_alike, is_open, leak_error, state
 from ..tracing.tracer import Tracer
@@ -121,8 +126,16 @@ def unary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
 
 
 # A Python number beside a traced array of these kinds takes the array's dtype and weakness.
-_ADAPTS = {float: INEXACT, int: frozenset(("int", "float", "complex")),
-           complex: frozenset(("complex",))}
+_ADAPTS = {float: INEXACT, int: NUMERIC, complex: frozenset(("complex",)),
+           bool: frozenset(("bool",))}
+
+
+def adapts(number: Any, x: Tracer) -> bool:
+    """Whether `number` is a Python number that takes the type and weakness of `x`, which is not
+    divided over a mesh, in an op that is recorded in the trace of `x`."""
+    type_ = x.value.type
+    return (type_.dtype.kind in _ADAPTS.get(type(number), ()) and type_.sharding is None
+            and is_open(x.home))
 
 
 def number(y: ArrayLike, dtype: DType) -> Tracer:
@@ -160,14 +173,17 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
                         if kind in kinds:
                             if type(y) is Tracer:
                                 theirs = y.value.type
-                                if y.home is x.home and x.weak == y.weak:
-                                    if theirs is mine:
-                                        return emit_alike(fast, x, y)
-                                    if theirs.dtype is mine.dtype and is_open(x.home):
-                                        return _emit_broadcast(fast, name, x, y)
+                                if theirs is mine and y.home is x.home:
+                                    return emit_alike(fast, x if x.weak <= y.weak else strong(x), y)
+                                if (theirs.dtype is mine.dtype and y.home is x.home
+                                        and x.weak == y.weak and is_open(x.home)):
+                                    return _emit_broadcast(fast, name, x, y)
                             elif kind in _ADAPTS.get(type(y), ()) and not x.home.closed:
                                 return emit_alike(fast, x, y)
                     return traced(body, x, y)
+                if type(y) is Tracer and fast is not None and (
+                        y.value.type.dtype.kind in kinds and adapts(x, y)):
+                    return emit_alike(fast, filled(y.home, x, y.value.type, y.weak), y)
                 if type(y) is Tracer or state.current is not None:
                     return traced(body, x, y)
                 if compiled is None:
@@ -182,6 +198,47 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
         return public
 
     return decorate
+
+
+# --- where --------------------------------------------------------------------------------
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """`numpy.where` of three arguments."""
+    model = x if type(x) is Tracer else y
+    if type(condition) is not Tracer and type(model) is not Tracer and state.current is None:
+        return _compiled_where()(condition, x, y)
+    if (type(condition) is Tracer and type(model) is Tracer
+            and condition.value.type.dtype is dtypes.bool_
+            and condition.value.type.shape == model.value.type.shape):
+        other = y if model is x else x
+        if type(other) is Tracer:
+            if other.value.type is model.value.type and other.home is model.home:
+                return _chosen(condition, x, y)
+        elif adapts(other, model):
+            other = filled(model.home, other, model.value.type, model.weak)
+            return _chosen(condition, x if model is x else other, other if model is x else y)
+    return traced(_where, condition, x, y)
+
+
+@functools.cache
+def _compiled_where() -> Any:
+    return Front(_where, "where", ()).compiled
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    condition = convert(operand("where", condition), dtypes.bool_)
+    x, y = array_like("where", x), array_like("where", y)
+    dtype, weak = promoted_dtype("where", [ir_dtype(x), ir_dtype(y)])
+    shape = broadcast_shapes("where", [getattr(v, "shape", ()) for v in (condition, x, y)])
+    x, y = in_shape((x, y), dtype, weak, shape)
+    if condition.shape:
+        condition = broadcast_to(condition, shape)
+    return _chosen(condition, x, y)
+
+
+def _chosen(condition: Tracer, x: Tracer, y: Tracer) -> Tracer:
+    made = emit(ops.select, condition, x, y)
+    return Tracer(made.home, made.value, x.weak and y.weak)
 
 
 # --- what bodies use ----------------------------------------------------------------------
@@ -220,17 +277,11 @@ def refuse(name: str, x: Tracer, accepted: str) -> TypeError:
                      f"it takes {accepted} arrays")
 
 
-def select(which: Tracer, x: Tracer, y: Tracer) -> Tracer:
-    """`x` where `which`, else `y`: all of the same shape, `x` and `y` of one type."""
-    made = emit(ops.select, which, x, y)
-    return Tracer(made.home, made.value, x.weak and y.weak)
-
-
 def shaped(x: Tracer, shape: tuple[int, ...]) -> Tracer:
     """`x` in another shape of as many elements."""
     return x if x.value.type.shape == shape else emit(ops.reshape, x, shape=shape)
 
 
 __all__ = ["ANY", "FLOAT", "INEXACT", "LOGICAL", "NUMERIC", "REAL", "Binary", "Unary", "arithmetic",
-           "array_like", "binary", "inexact", "like", "number", "refuse", "scalar", "select",
-           "traced", "unary"]
+           "array_like", "binary", "inexact", "like", "number", "refuse", "scalar", "traced",
+           "unary", "where"]

@@ -13,8 +13,9 @@ from ..eager.dispatch import eager
 from ..eager.operands import convert, default_float, index_of, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import as_tracer
-from .arithmetic import add, divide, multiply, subtract
+from .arithmetic import add, divide, multiply, sqrt, subtract
 from .creation import empty, ones
+from .transcendental import cos, exp
 from .ufuncs import inexact, like, refuse
 
 
@@ -31,7 +32,7 @@ def _cosines(n: int, factors: Sequence[float]) -> Any:
     made = like(as_tracer(angle), float(factors[0]))
     for k, factor in enumerate(factors[1:], 1):
         turned = angle if k == 1 else multiply(angle, k)
-        made = add(made, multiply(emit(ops.cos, turned), float(factor)))
+        made = add(made, multiply(cos(turned), float(factor)))
     return made
 
 
@@ -78,7 +79,7 @@ def blackman(M: int) -> Array:
 @eager(static=("n",))
 def _bartlett(n: int) -> Any:
     place = emit(ops.iota, dtype=default_float(), shape=(n,), dimension=0)
-    return subtract(1, emit(ops.abs, subtract(multiply(place, 2 / (n - 1)), 1)))
+    return subtract(1, abs(subtract(multiply(place, 2 / (n - 1)), 1)))
 
 
 def bartlett(M: int) -> Array:
@@ -96,13 +97,13 @@ def _kaiser(beta: Any, n: int) -> Any:
     beta = inexact(operand("kaiser", beta))
     if beta.value.type.dtype.is_complex:
         raise refuse("kaiser", beta, "real")
-    beta = emit(ops.abs, convert(beta, default_float()))
+    beta = abs(convert(beta, default_float()))
     place = emit(ops.iota, dtype=default_float(), shape=(n,), dimension=0)
     share = subtract(multiply(place, 2 / (n - 1)), 1)
-    size = multiply(beta, emit(ops.sqrt, multiply(add(1, share), subtract(1, share))))
+    size = multiply(beta, sqrt(multiply(add(1, share), subtract(1, share))))
     # both Bessel functions are divided by exp of their arguments, as they might overflow
     ratio = divide(emit(ops.bessel_i0e, size), emit(ops.bessel_i0e, beta))
-    return multiply(ratio, emit(ops.exp, subtract(size, beta)))
+    return multiply(ratio, exp(subtract(size, beta)))
 
 
 def kaiser(M: int, beta: ArrayLike) -> Array:

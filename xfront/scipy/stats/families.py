@@ -23,7 +23,7 @@ from ...base.docstrings import with_example
 from ...eager.dispatch import eager
 from ...eager.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
-from ...numpy.ufuncs import like, select
+from ...numpy.ufuncs import like, where
 from ...tracing.trace import emit
 from ...tracing.tracer import Tracer
 from ...transforms.custom_jvp import custom_jvp
@@ -222,7 +222,7 @@ _scaled.defjvp(_slope_of_scaled, symbolic_zeros=True)
 def _log_power(y: Any, from_loc: Any, scale: Any) -> Any:
     """y log(from_loc / scale), 0 where y is 0."""
     none = compare(ops.eq, y, 0)
-    return mul(y, select(none, like(y, 0), _log_standard(from_loc, scale)))
+    return mul(y, where(none, like(y, 0), _log_standard(from_loc, scale)))
 
 
 def _slope_of_log_power(primals: Any, tangents: Any) -> Any:
@@ -230,7 +230,7 @@ def _slope_of_log_power(primals: Any, tangents: Any) -> Any:
     scale / from_loc, divided by scale, which may leave the range."""
     y, from_loc, scale = primals
     none = compare(ops.eq, y, 0)
-    of_loc = select(none, y, div(y, select(none, like(y, 1), from_loc)))
+    of_loc = where(none, y, div(y, where(none, like(y, 1), from_loc)))
     slopes = (_log_standard(from_loc, scale), of_loc, negative(div(y, scale)))
     made: Any = None
     for t, slope in zip(tangents, slopes, strict=True):
@@ -248,7 +248,7 @@ def _log_standard(from_loc: Any, scale: Any) -> Any:
     least = float(np.finfo(z.dtype).tiny)
     fits = emit(ops.and_, compare(ops.ge, z, least), compare(ops.lt, z, math.inf))
     apart = sub(emit(ops.log, from_loc), emit(ops.log, scale))
-    return select(fits, emit(ops.log, select(fits, z, like(z, 1))), apart)
+    return where(fits, emit(ops.log, where(fits, z, like(z, 1))), apart)
 
 
 def _taking(count: int, whole: Callable[..., Any]) -> Any:
