@@ -40,8 +40,10 @@ ROWS = [
         [Sample([Draw((2, 3))], {"exponent_bits": 11, "mantissa_bits": 52}),
          *[Sample([Fixed([1.1, -2.7, 3e5, 1e-6, 0.0, float("inf"), float("nan"), 65504.0])],
                   {"exponent_bits": e, "mantissa_bits": m}, smooth=False)
-           for e, m in ((5, 10), (8, 7), (5, 2))]],
+           for e, m in ((5, 10), (8, 7), (5, 2), (4, 0))]],
         FLOATS, [Bad([("i32", ())], "takes float", {"exponent_bits": 5, "mantissa_bits": 2}),
                  Bad([("f32", ())], "exponent_bits must be",
-                     {"exponent_bits": 0, "mantissa_bits": 2})]),
+                     {"exponent_bits": 0, "mantissa_bits": 2}),
+                 Bad([("f32", ())], "exponent_bits must be",
+                     {"exponent_bits": 5, "mantissa_bits": -1})]),
 ]

@@ -21,5 +21,7 @@ ROWS = [Row("ffi_call", [], FLOATS, [
     Bad([("f32", (2, 3))], "has 0 layouts for 1 arrays", {**CALL, "input_layouts": ()}),
     Bad([("f32", (2, 3))], "permutation of the 2 axes", {**CALL, "output_layouts": ((0, 0),)}),
     Bad([("f32", (2, 3))], "pairs of an operand", {**CALL, "input_output_aliases": ((0, 1),)}),
+    *[Bad([("f32", (2, 3))], "pairs of an operand", {**CALL, "input_output_aliases": (wrong,)})
+      for wrong in ((1, 0), (-1, 0), (0, -1), (0, 0, 0), (0,))],
     Bad([("f32", (2, 3))], "at most once", {**CALL, "input_output_aliases": ((0, 0), (0, 0))}),
 ])]

@@ -97,6 +97,11 @@ ROWS = [
         Bad([("f32", (5, 4, 2)), ("i32", (3, 1))], "must account for each axis", ROW_OF),
         Bad([("f32", (5, 4)), ("i32", (3, 1))], "must be ascending and in",
             {**ROW_OF, "offset_dims": (2,)}),
+        Bad([("f32", (5, 4, 3)), ("i32", (3, 1))], "must be ascending and in",
+            _gather((0, 0, 1), (), (), (), (0,), (1, 4, 3))),
+        *[Bad([("f32", (5, 4, 3)), ("i32", (3, 1))], "must be ascending, without a common",
+              _gather((1,), removed, batching, (0,) * len(batching), (0,), (1, 1, 3)))
+          for removed, batching in (((1, 0), ()), ((0,), (0,)), ((), (1, 0)), ((0, 3), ()))],
         Bad([("f32", (5, 4)), ("i32", (3, 1))], "fill value must be",
             {**ROW_OF, "fill_value": Literal(1, dtypes.i32)}),
         Bad([("f32", (2, 4)), ("i32", (3, 1))], "do not match dims",

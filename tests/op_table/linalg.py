@@ -134,7 +134,8 @@ TRIDIAGONAL = Row("tridiagonal_solve", [
     for d, rhs in (((4,), (4, 2)), ((2, 3), (2, 3, 1)), ((2,), (2, 2)), ((1,), (1, 2)),
                    ((0,), (0, 2))) for moved in (False, True)
 ], DTYPES, [Bad(types, text, {"perturb_singular": False}) for types, text in (
-    ([("f32", (3,))] * 3 + [("f32", (4, 1))], "as many elements"),
+    ([("f32", (3,))] * 3 + [("f32", (4, 1))], "as f32[4,1] has rows, got f32[3], f32[3], f32[3]"),
+    ([("f32", (3,))] * 3 + [("f32", (2, 1))], "as many elements"),
     ([("f32", (3,))] * 3 + [("f32", (3,))], "two axes"),
     ([("f32", (3,))] * 3 + [("f32", (2, 3, 1))], "leading axes"))], tolerance=TOLERANCE)
 

@@ -34,7 +34,8 @@ ROWS = [
         *[_sample([[0.2, 0.5, 1.0], [1.5, 4.0, 30.0]], log_space) for log_space in (False, True)],
         _sample([0.0, -1.0, np.inf, np.nan, 2.0], False), _sample(np.zeros((0, 2)), False),
         _sample(2.5, True)], (dtypes.f64, dtypes.f32),
-        [Bad([("key<fry>", (2,)), ("f32", (3,))], "of the same shape", {"log_space": False}),
+        [*[Bad([("key<fry>", (n,)), ("f32", (3,))], "of the same shape", {"log_space": False})
+           for n in (2, 4)],
          Bad([("key<rbg>", (2,)), ("f32", (2,))], "takes key<fry>", {"log_space": False}),
          Bad([("key<fry>", (2,)), ("i32", (2,))], "takes key<fry>", {"log_space": False})],
         differentiable=False),

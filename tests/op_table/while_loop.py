@@ -39,12 +39,14 @@ _SAME = trace(lambda b, x: [x], _F32)
 _NARROW = trace(lambda b, x: [b.emit(ops.convert, x, dtype=dtypes.f16)], _F32)
 _TESTED = trace(lambda b, x: [b.emit(ops.gt, x, x)], _F32)
 _EMPTY = trace(lambda b: [])
+_NOTHING = trace(lambda b, x: [], _F32)
 _LOOP = {"cond": _TESTED, "body": _SAME, "n_cond_consts": 0, "n_body_consts": 0}
 _LINEAR = {"body": _SAME, "n_consts": 0, "n_linear_consts": 0, "n_carry": 0}
 
 ROWS = [
     Row("while", [sample(_repeated, (), (), ())], WIDE, [
         Bad([("f32", ())], "must return one scalar bool", {**_LOOP, "cond": _SAME}),
+        Bad([("f32", ())], "must return one scalar bool", {**_LOOP, "cond": _NOTHING}),
         Bad([("f32", ())], "carry 0", {**_LOOP, "body": _NARROW}),
         Bad([("f32", (2,))], "parameter of the condition", _LOOP),
         Bad([("f32", ())], "both positive", {**_LOOP, "budget": (0, 8)})]),

@@ -29,7 +29,8 @@ NAN = float("nan")
 USES = [((6,), _window((3,))), ((7,), _window((2,), (2,), ((1, 1),))), ((), _window(())),
         ((5, 4), _window((2, 3), (2, 1), ((0, 1), (1, 1)))),
         ((5,), _window((3,), (2,), ((-1, 2),))), ((5,), _window((2,), (2,), ((2, 1),), (3,))),
-        ((7,), _window((3,), (2,), ((1, 1),), (), (2,))), ((2,), _window((3,)))]
+        ((7,), _window((3,), (2,), ((1, 1),), (), (2,))), ((2,), _window((3,))),
+        ((3,), _window((3,)))]
 PLAIN = [(shape, {name: attrs[name] for name in ("window", "strides", "padding")})
          for shape, attrs in USES[:5]]
 OVER = ((3,), _window((2,), (), ((1, 2),)))
@@ -82,6 +83,8 @@ ROWS = [
     Row("reduce_window", [*[_by_body(product, [1.0], *use) for use in USES],
                           *[_by_body(affine, [1.0, 0.0], *use) for use in USES[:4]]],
         FLOATS, [Bad([("f32", (3,))], "as many initial values", MUL),
+                 *[Bad([("f32", (3,)), ("f32", (n,)), ("f32", ()), ("f32", ())],
+                       "operands of the same shape", MUL) for n in (2, 4)],
                  Bad([("f32", (3,)), ("i32", ())], "initial values must be", MUL),
                  Bad([("i32", (3,)), ("i32", ())], "the body must take", MUL),
                  Bad([("f32", (3, 3)), ("f32", ())], "one entry for each axis", MUL)]),

@@ -140,3 +140,30 @@ def test_a_body_that_combines_elements_counts_for_each() -> None:
     x = b.param(tensor((100, 3), dtypes.f32))
     made = b.emit(ops.reduce, x, b.literal(0.0, dtypes.f32), body=body, axes=(0,))
     assert cost(b.close([made] if isinstance(made, Value) else made)).flops == 300
+
+
+@pytest.mark.parametrize("name,operands,attrs,flops,moved", [
+    ("dot_general", [("f32", 8, 4), ("f32", 4, 2)], {"contract": ((1,), (0,)), "batch": ((), ())},
+     2 * 16 * 4, 4 * (32 + 8 + 16)),
+    ("dot_general", [("bf16", 3, 8, 4), ("bf16", 3, 4, 2)],
+     {"contract": ((2,), (1,)), "batch": ((0,), (0,)), "preferred": dtypes.f32},
+     2 * 48 * 4, 2 * (96 + 24) + 4 * 48),
+    ("dot_general", [("f32", 4, 8, 3), ("f32", 3, 4, 2)],
+     {"contract": ((0, 2), (1, 0)), "batch": ((), ())}, 2 * 16 * 12, 4 * (96 + 24 + 16)),
+    ("conv_general_dilated", [("f32", 2, 3, 6), ("f32", 4, 3, 3)],
+     {"lhs_spec": (0, 1, 2), "rhs_spec": (0, 1, 2), "out_spec": (0, 1, 2), "strides": (1,),
+      "padding": ((0, 0),), "lhs_dilation": (1,), "rhs_dilation": (1,), "feature_groups": 1,
+      "batch_groups": 1}, 2 * 32 * 3 * 3, 4 * (36 + 36 + 32)),
+    ("fft", [("f32", 3, 8)], {"kind": "rfft", "lengths": (8,)}, 5 * 24 * 3, 4 * 24 + 8 * 15),
+    ("fft", [("c64", 3, 6)], {"kind": "fft", "lengths": (6,)}, 5 * 18 * 3, 2 * 8 * 18),
+    ("triangular_solve", [("f32", 2, 3, 3), ("f32", 2, 3, 5)],
+     {"left_side": True, "lower": True, "transpose_a": False, "conjugate_a": False,
+      "unit_diagonal": False}, 30 * 3, 4 * (18 + 30 + 30)),
+    ("reshape", [("f32", 2, 3)], {"shape": (6,)}, 0, 4 * 12),
+])
+def test_costs_of_ops(name: str, operands: list, attrs: dict, flops: int, moved: int) -> None:
+    """Two operations a term of a product, n log n of a transform; each array is moved once."""
+    b = Builder()
+    params = [b.param(tensor(tuple(shape), dtypes.BY_NAME[dtype])) for dtype, *shape in operands]
+    found = cost(b.close([b.emit(ops.REGISTRY[name], *params, **attrs)]))
+    assert (found.flops, found.bytes) == (flops, moved)

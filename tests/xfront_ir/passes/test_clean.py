@@ -8,13 +8,14 @@ import pytest
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.fingerprint import skeleton
+from xfront_ir.locations import capture
 from xfront_ir.opdef import Pending, Request
 from xfront_ir.passes.bypass import bypass
 from xfront_ir.passes.common_subexpressions import common_subexpressions
 from xfront_ir.passes.dead_code import dead_code
 from xfront_ir.passes.fold_constants import fold_constants
 from xfront_ir.passes.hoist import hoist
-from xfront_ir.passes.inline import expand, inline, inline_calls, settle
+from xfront_ir.passes.inline import expand, inline, inline_calls, inline_pending, settle
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient, linearize
 from xfront_ir.passes.literals import abstract
@@ -146,6 +147,56 @@ def test_inline_takes_what_is_used_once_or_small(ir):
     twice = ir.trace(g, ir.f64())
     assert inline(twice) is twice
     assert names(applied(ir, inline_calls, twice)) == ["sin"] * 40
+
+
+def test_a_call_inside_a_body_counts_once(ir):
+    """However deep it stands; a body that two bodies call stays a call."""
+    def long(b, x):
+        for _ in range(20):
+            x = b.emit(ops.sin, x)
+        return x
+
+    def through(body, times=1):
+        def calls(b, x):
+            for _ in range(times):
+                (x,) = b.emit(ops.call, long(b, x), body=body, name="g")
+            return x
+        return ir.trace(calls, ir.f64())
+    large = ir.trace(long, ir.f64())
+    assert names(applied(ir, inline, through(through(large)))) == ["sin"] * 60
+    made = applied(ir, inline, through(through(large, 2)))
+    assert names(made) == ["sin"] * 20 + (["sin"] * 20 + ["call"]) * 2
+
+
+def test_inlined_ops_without_a_place_get_that_of_the_call(ir):
+    b = Builder("body")
+    x = b.param(ir.f64())
+    y = b.emit(ops.sin, x)
+    b.loc = inside = capture(("inside",))
+    body = b.close([b.emit(ops.cos, y), b.literal(2.0, dtypes.f64)])
+    b = Builder("f")
+    x = b.param(ir.f64())
+    b.loc = where = capture(("call",))
+    made = inline(b.close(b.emit(ops.call, x, body=body, name="g")))
+    assert [op.loc for op in made.ops] == [where, inside, inside]
+    b = Builder("nothing_read")
+    b.loc = None
+    body = b.close([b.literal(2.0, dtypes.f64)])
+    b = Builder("f")
+    b.loc = where
+    made = inline(b.close(b.emit(ops.call, body=body, name="g")))
+    assert [op.loc for op in made.ops] == [where]
+
+
+def test_inline_pending_carries_out_transformations_alone(ir):
+    inner = ir.trace(lambda b, x: b.emit(ops.sin, x), ir.f64())
+    pending = Pending(inner, Request("jvp", (True,)), lambda f, r: jvp(f, *r.details)[0],
+                      (ir.f64(), ir.f64()), (ir.f64(), ir.f64()))
+
+    def f(b, x, t):
+        (x,) = b.emit(ops.call, x, body=inner, name="g")
+        return b.emit(ops.call, x, t, body=pending, name="g")
+    assert names(inline_pending(ir.trace(f, ir.f64(), ir.f64()))) == ["call", "sin", "cos", "mul"]
 
 
 def test_pending_bodies_are_carried_out(ir):

@@ -122,6 +122,13 @@ def test_a_collective_in_a_body_is_resolved_where_no_operand_is_batched(ir):
     np.testing.assert_allclose(lanes(fn, 0, np.arange(4.0)), [24.0] * 4)
 
 
+def test_a_body_that_reads_neither_batch_nor_axis_stays(ir):
+    body = ir.trace(lambda b, c: b.emit(ops.sin, c), ir.f64())
+    fn = ir.trace(lambda b, c: b.emit(ops.scan, c, body=body, n_consts=0, n_carry=1, length=2,
+                                      reverse=False, unroll=1), ir.f64())
+    assert vectorize(fn, (None,), ("i", N))[0].ops[0].attrs["body"] is body
+
+
 def test_other_axes_keep_their_collective(ir):
     fn = ir.trace(lambda b, x: b.emit(ops.all_gather, x, dimension=1, tiled=False, **ALL),
                   ir.f64(3))

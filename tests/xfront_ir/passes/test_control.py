@@ -211,3 +211,25 @@ def test_keys_pass_through_a_cond_by_lane(ir):
     moved, _ = vectorize(fn, (0, 0), ("i", 2))
     got = evaluate(moved, np.array([True, False]), np.array([[1, 2], [3, 4]], np.uint32))[0]
     np.testing.assert_array_equal(got, [[6, 7], [3, 4]])
+
+
+def test_lanes_of_one_test_move_their_batch_where_the_body_leaves_it(ir):
+    """The condition counts turns, which all lanes share."""
+    test = ir.trace(lambda b, n, x, y: b.emit(ops.lt, n, b.full(n.type, 3)), ir.i32(), ir.f64(2),
+                    ir.f64(2))
+
+    def turn(b, w, n, x, y):
+        return [b.emit(ops.add, n, b.full(n.type, 1)), b.emit(ops.mul, x, w),
+                b.emit(ops.add, y, b.emit(ops.sin, x))]
+    body = ir.trace(turn, ir.f64(2), ir.i32(), ir.f64(2), ir.f64(2))
+
+    def f(b, w, x, y):
+        _, x, y = b.emit(ops.REGISTRY["while"], w, b.full(ir.i32(), 0), x, y, cond=test, body=body,
+                         n_cond_consts=0, n_body_consts=1)
+        return [x, y]
+    fn = ir.trace(f, ir.f64(2), ir.f64(2), ir.f64(2))
+    for places in ((0, None, None), (None, 1, None), (None, None, 1), (1, 0, 1), (1, 1, None)):
+        ir.check_batch(fn, places)
+        (op,) = [op for op in vectorize(fn, places, ("i", 3))[0].ops
+                 if op.definition.name == "while"]
+        assert op.attrs["cond"].return_types == (tensor((), dtypes.bool_),)

@@ -8,6 +8,7 @@ from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.opdef import Request
 from xfront_ir.ops.custom import tangent_function
+from xfront_ir.passes.inline import expand
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient, linearize
 from xfront_ir.passes.vectorize import vectorize
@@ -195,6 +196,23 @@ def test_checkpoint(ir):
     for policy in (None, Save("exp"), Save("mul", "cos"), Save("sin")):
         for prevent_cse in (True, False):
             ir.check(checkpointed(ir, policy, prevent_cse), second=policy is None or prevent_cse)
+
+
+def test_only_what_is_computed_again_is_kept_apart(ir):
+    """By a barrier, and only where it is asked for."""
+    for prevent_cse in (True, False):
+        fn = checkpointed(ir, prevent_cse=prevent_cse)
+        back = gradient(fn, (True,) * len(fn.params))
+        (first, again) = [op for op in back.ops if op.definition is ops.checkpoint]
+        for op, fenced in ((first, False), (again, prevent_cse)):
+            alone = expand(close_of(op))
+            assert any([o.definition is ops.optimization_barrier for o in alone.ops]) is fenced
+
+
+def close_of(op):
+    b = Builder("alone")
+    operands = [b.param(v.type) for v in op.operands]
+    return b.close(b.emit(op.definition, *operands, **op.attrs))
 
 
 def residuals_of(fn):
