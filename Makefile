@@ -13,6 +13,8 @@
 #   make numeric  every function over dtypes, shapes and ways of calling against NumPy and SciPy,
 #                 errors of special functions in ulps, second derivatives at special points,
 #                 distributions at a million draws
+#   make mutants  400 faults planted in passes, ops and forms, one at a time, each tried against the
+#                 tests of its room; MUTANTS=60 SEED=2 plants others
 #   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's
 #   make docs     the documentation as a site
 #   make ecosystem  libraries that build on JAX, each in a real use; make ecosystem-sample: the quick ones
@@ -28,6 +30,8 @@ WORKERS ?= 2
 AGAINST ?=
 TESTS   ?= tests
 PROGRAMS ?= 2000
+MUTANTS ?= 400
+SEED    ?= 0
 JAXLIB  ?=
 
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
@@ -35,12 +39,13 @@ BIN     := $(VENV)/bin
 RUN     := $(VENV)/.run-$(VERSION)
 DEV     := $(VENV)/.dev-$(VERSION)
 DOCS    := $(VENV)/.docs-$(VERSION)
+PLANTED := $(VENV)/.mutants-$(VERSION)
 
 ECOSYSTEM := .venv-ecosystem-$(VERSION)
 LIBRARIES := $(ECOSYSTEM)/.libraries
 
-.PHONY: demo test plain sample generated sharded compiled numeric check lint bench docs lines clean accelerators \
-  ecosystem ecosystem-sample
+.PHONY: demo test plain sample generated sharded compiled numeric mutants check lint bench docs lines clean \
+  accelerators ecosystem ecosystem-sample
 .DELETE_ON_ERROR:
 
 demo: $(RUN)
@@ -66,6 +71,15 @@ numeric: $(DEV)
 	XFRONT_GENERATED=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/xfront/test_settings.py -k debug_nans
 	XFRONT_GENERATED=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/gradients/test_second_derivatives.py
 	$(BIN)/python -m tests.accuracy
+
+# First it is recorded which tests run which lines. Nobody may change the sources meanwhile.
+mutants: $(PLANTED)
+	for room in xfront_ir lowering; do \
+	  MUTANTS_RECORD=$(VENV)/.record-$$room.json nice $(BIN)/python -m pytest -p tests.mutants.record -q \
+	    tests/$$room || exit 1; \
+	done
+	nice $(BIN)/python -m tests.mutants $(VENV)/.record-xfront_ir.json $(VENV)/.record-lowering.json \
+	  --mutants $(MUTANTS) --seed $(SEED) --workers $(WORKERS)
 
 # The tests that compile through forms of the CPU, with the plain rule for every operation.
 plain: $(DEV)
@@ -132,6 +146,10 @@ $(DEV): $(RUN)
 $(DOCS): $(RUN)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $(DOCS)
+
+$(PLANTED): $(DEV)
+	$(BIN)/python -m pip install --quiet --editable '.[mutants]'
+	@touch $(PLANTED)
 
 $(LIBRARIES): pyproject.toml tests/ecosystem/requirements.txt tests/ecosystem/dependencies.txt
 	$(PYTHON) -m venv --clear $(ECOSYSTEM)
