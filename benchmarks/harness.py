@@ -27,7 +27,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = tuple(
     f"kernels.{family}"
-    for family in ("elementwise", "order", "randomness", "reduction", "convolution", "linear")
+    for family in ("elementwise", "movement", "order", "randomness", "reduction", "convolution",
+                   "linear")
 )
 GROUPS = (
     *("startup", "eager", "call", "trace", "lower", "transforms", "control", "compiled", "numeric"),

@@ -20,9 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from xfront_ir import ops
 from xfront_ir.analysis import functions
 from xfront_ir.core import Function, bodies_of
-from xfront_ir.traits import BRANCHES, CONTRACTS, MIXES_BITS, MOVES, ORDERS
+from xfront_ir.traits import BRANCHES, CONTRACTS, ELEMENTWISE, MIXES_BITS, MOVES, ORDERS
 
 from . import compat
 from .partitioning import Partition
@@ -40,7 +41,9 @@ TINY_OPS = 4
 TINY_WORK = 512
 """The most operations on numbers in a tiny program at level 0, where loops use no vectors: each
 takes about 12 instructions there, and one or none at level 1."""
-LONGEST_BRANCHING = 256
+LONGEST_BRANCHING = 2048
+MOST_ON_BITS = 16
+"""The most operations on bits in a program at level 3, fewer than a generator of numbers has."""
 
 SMALL_ELEMENTS = 1024
 """The most elements of an array in a small program; in loops the older emitter divides the work of
@@ -113,14 +116,34 @@ def work(function: Function) -> int:
 
 
 def gains_vectors(function: Function) -> bool:
-    """Whether a program pads, is short and makes no random bits, bodies included.
+    """Whether a program gets vectors at level 3 alone, bodies included: it decides for each element
+    where it comes from, tiles an array, or has loops over floats of 16 bits.
 
-    At level 3, LLVM follows the uses of each loop-invariant value along every path
+    At that level, LLVM follows the uses of each loop-invariant value along every path
     (`onlyFirstLaneUsed`), which takes minutes for the rounds of threefry.
     """
-    traits = [op.definition.traits for fn in functions(function) for op in fn.ops]
-    return (len(traits) <= LONGEST_BRANCHING and any([BRANCHES in t for t in traits])
-            and not any([MIXES_BITS in t for t in traits]))
+    inside = functions(function)
+    traits = [op.definition.traits for fn in inside for op in fn.ops]
+    return (len(traits) <= LONGEST_BRANCHING
+            and not any([MIXES_BITS in t and ELEMENTWISE not in t for t in traits])
+            and sum([MIXES_BITS in t for t in traits]) <= MOST_ON_BITS
+            and (any([BRANCHES in t for t in traits]) or any([
+                _tiles(fn) or _loops_over_halves(fn) for fn in inside])))
+
+
+def _tiles(fn: Function) -> bool:
+    """Whether rows are repeated as wholes, and the copies become part of another axis. Where each
+    element is repeated beside itself, the vectors of level 3 take twice as long."""
+    copies = {op.results[0] for op in fn.ops if op.definition is ops.broadcast_in_dim
+              and op.attrs["dims"][-1:] == (op.results[0].type.ndim - 1,)}
+    return bool(copies) and any([
+        op.definition is ops.reshape and op.operands[0] in copies for op in fn.ops])
+
+
+def _loops_over_halves(fn: Function) -> bool:
+    return any([op.definition.has_bodies and any([
+        v.type.dtype.is_float and v.type.dtype.bits == 16 for v in (*op.operands, *op.results)])
+        for op in fn.ops])
 
 
 def is_small(function: Function, effort: str) -> bool:

@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 
 import lowering
+import xfront
+import xfront.numpy as jnp
 from lowering import clients, compat, compile, devices, plugins
 from lowering.forms.extras import NOTHING
+from xfront import lax
 from xfront_ir import dtypes, ops
 from xfront_ir.types import tensor
 
@@ -61,13 +64,36 @@ def test_efforts(func, sine) -> None:
     assert dict(compile.effort_options("jit", padded, "cpu"))[level] == 3
     assert dict(compile.effort_options("jit", inside, "cpu"))[level] == 3
     assert dict(compile.effort_options("fast", inside, "cpu"))[level] == 0
-    with_bits = func([tensor((3,), dtypes.u32)], lambda b, x: [b.emit(
-        ops.pad, b.emit(ops.xor, x, x), b.full(tensor((), dtypes.u32), 0), low=(1,), high=(0,),
-        interior=(0,))])
-    assert dict(compile.effort_options("jit", with_bits, "cpu"))[level] == 1
+
+    def shifted(bits):
+        return func([tensor((3,), dtypes.u32)], lambda b, x: [b.emit(
+            ops.pad, bits(b, x), b.full(tensor((), dtypes.u32), 0), low=(1,), high=(0,),
+            interior=(0,))])
+
+    def mixed(b, x):
+        for _ in range(20):
+            x = b.emit(ops.xor, x, b.emit(ops.shift_left, x, x))
+        return x
+
+    for bits, expected in ((lambda b, x: b.emit(ops.xor, x, x), 3), (mixed, 1),
+                           (lambda b, x: b.emit(ops.threefry2x32, x, x, x, x)[0], 1)):
+        assert dict(compile.effort_options("jit", shifted(bits), "cpu"))[level] == expected
     assert compile.effort_options("jit", sine, "cuda") == ()
     with pytest.raises(ValueError, match="effort must be one of jit, eager, fast"):
         compile.effort_options("lazy", sine, "cpu")
+
+
+@pytest.mark.parametrize(("f", "dtype", "expected"), [
+    (lambda x: jnp.roll(x, (1, 1), (0, 1)), "int8", 3),
+    (lambda x: jnp.zeros((3, 8), x.dtype).at[x[:, 0].astype(int)].add(x), "float32", 3),
+    (lambda x: jnp.tile(x, (2, 3)), "float32", 3), (lambda x: jnp.repeat(x, 3, 1), "float32", 1),
+    (lambda x: lax.scan(lambda c, r: (c + r, c), x[0], x)[1], "bfloat16", 3),
+    (lambda x: lax.scan(lambda c, r: (c + r, c), x[0], x)[1], "float32", 1),
+])
+def test_kernels_that_need_level_3_for_vectors(f, dtype, expected) -> None:
+    x = xfront.ShapeDtypeStruct((2000, 8), dtype)
+    options = compile.effort_options("jit", xfront.jit(f).trace(x).ir, "cpu")
+    assert dict(options)["xla_backend_optimization_level"] == expected
 
 
 @pytest.mark.parametrize(("op", "few"),
@@ -218,8 +244,11 @@ def test_a_program_on_four_devices() -> None:
     code = """
 import numpy as np
 import lowering
+import xfront
+import xfront.numpy as jnp
 from lowering import devices
 from lowering.partitioning import Partition
+from xfront import lax
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.sharding import MeshAxes, Sharding, Spec

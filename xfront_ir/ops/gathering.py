@@ -26,7 +26,7 @@ from ..errors import IRTypeError
 from ..literal import Literal
 from ..opdef import AXES, BOOL, LITERAL, SHAPE, define, enum, optional
 from ..spreading import Dims, met, refuse, spreads
-from ..traits import MERGED, MOVES, mark
+from ..traits import BRANCHES, MERGED, MOVES, mark
 from ..types import TensorType
 from .families import is_numeric, move_batch
 from .indexing import or_zeros
@@ -469,3 +469,4 @@ spreads(_spread_scatter, scatter_add, scatter, scatter_mul, scatter_min, scatter
 
 mark({MOVES}, gather, scatter_add, scatter, scatter_mul, scatter_min, scatter_max)
 mark({MERGED}, gather)
+mark({BRANCHES}, scatter_add, scatter, scatter_mul, scatter_min, scatter_max)
