@@ -177,15 +177,17 @@ def test_inlined_ops_without_a_place_get_that_of_the_call(ir):
     b = Builder("f")
     x = b.param(ir.f64())
     b.loc = where = capture(("call",))
-    made = inline(b.close(b.emit(ops.call, x, body=body, name="g")))
-    assert [op.loc for op in made.ops] == [where, inside, inside]
+    called = b.emit(ops.call, x, body=body, name="g")
+    assert [op.loc for op in inline(b.close(called)).ops] == [where, inside, inside]
+    b.emit(ops.neg, x)
+    assert [op.loc for op in inline(b.close(called)).ops] == [where, inside, inside, where]
     b = Builder("nothing_read")
-    b.loc = None
     body = b.close([b.literal(2.0, dtypes.f64)])
     b = Builder("f")
+    x = b.param(ir.f64())
     b.loc = where
-    made = inline(b.close(b.emit(ops.call, body=body, name="g")))
-    assert [op.loc for op in made.ops] == [where]
+    called = b.emit(ops.call, body=body, name="g")
+    assert [op.loc for op in inline(b.close([*called, b.emit(ops.neg, x)])).ops] == [where] * 2
 
 
 def test_inline_pending_carries_out_transformations_alone(ir):

@@ -7,6 +7,7 @@ import pytest
 
 from xfront_ir import ops
 from xfront_ir.errors import IRTypeError, MissingRule
+from xfront_ir.opdef import define
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient
 from xfront_ir.passes.vectorize import vectorize
@@ -137,6 +138,20 @@ def test_other_axes_keep_their_collective(ir):
     (op,) = [op for op in moved.ops if op.definition is ops.all_gather]
     assert op.attrs["dimension"] == 2
     assert moved.returns[0].type is ir.f64(2, 3, N)
+
+
+@pytest.fixture
+def alone():
+    """An op that nothing is known of but its type."""
+    yield define("collective_test_op", infer=lambda types, attrs: types, operands=1)
+    del ops.REGISTRY["collective_test_op"]
+
+
+def test_an_op_without_a_rule_is_refused_by_name(ir, alone):
+    fn = ir.trace(lambda b, x: b.emit(alone, x), ir.f64())
+    with pytest.raises(MissingRule, match="collective_test_op"):
+        vectorize(fn, (0,), ("i", N))
+    assert vectorize(fn, (None,), ("i", N))[0].ops[0].definition is alone
 
 
 def test_refusals(ir):

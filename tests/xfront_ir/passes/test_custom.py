@@ -11,8 +11,11 @@ from xfront_ir.ops.custom import tangent_function
 from xfront_ir.passes.inline import expand
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient, linearize
+from xfront_ir.passes.literals import abstract
+from xfront_ir.passes.varying import varying
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.reference import evaluate
+from xfront_ir.verifier import verify
 
 
 class Rule:
@@ -232,3 +235,40 @@ def test_checkpoint_name_is_an_identity(ir):
     fn = ir.trace(lambda b, x: b.emit(ops.checkpoint_name, b.emit(ops.sin, x), name="s"),
                   ir.f64(3))
     ir.check(fn)
+
+
+def test_literals_that_become_parameters_leave_the_rule_alone(ir):
+    """The op gains an operand, whose cotangent is that of the body's literal: none."""
+    def body(b, x, y):
+        return b.emit(ops.mul, b.emit(ops.sin, x), b.emit(ops.mul, y, b.full(y.type, 1.0)))
+    for op in (ops.custom_jvp, ops.custom_vjp):
+        inner = ir.trace(body, ir.f64(3), ir.f64(3))
+
+        def f(b, x, y, op=op, inner=inner):
+            return b.emit(op, x, y, body=inner, rule=Rule(), name="sine")
+        fn = ir.trace(f, ir.f64(3), ir.f64(3))
+        general = abstract(fn, (0,))
+        assert general.param_types == (ir.f64(3), ir.f64(3), ir.f64())
+        args, ct = ir.samples(fn), np.ones(3)
+        x, y = args
+        value, *grads = evaluate(gradient(general, (True, True, False)), *args, 1.0, ct)
+        np.testing.assert_allclose(value, np.sin(x) * y)
+        for got, want in zip(grads, (3 * np.cos(x) * y, np.sin(x)), strict=True):
+            np.testing.assert_allclose(got, want)
+
+
+def test_rules_inside_parts_cast_what_they_mix(ir):
+    """One operand varies over an axis of the mesh and one does not: both are cast before the op, so
+    that a cotangent varies as its operand does."""
+    for op in (ops.custom_jvp, ops.custom_vjp):
+        rule = Rule()
+        fn = program(ir, op, rule, ())
+        moved, out = varying(fn, (frozenset(), frozenset("x")), (("x", 4),))
+        assert out == (frozenset("x"),)
+        (made,) = [o for o in moved.ops if o.definition is op]
+        assert [o.definition.name for o in moved.ops].count("pcast") == 2   # exp(x), and x
+        back = gradient(moved, (True, True))
+        verify(back)
+        asked = [request.role for request in rule.asked]
+        assert asked == (["jvp"] if op is ops.custom_jvp else ["fwd", "bwd"])
+        assert made.attrs["rule"].rule is rule
