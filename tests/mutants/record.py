@@ -17,6 +17,7 @@ import coverage
 import pytest
 
 from tests.mutants.mutants import ROOMS, ROOT
+from xfront_ir.definition import REGISTRY
 
 _seconds: dict[str, float] = {}
 """Of the processor, those of other processes that the test waits for too."""
@@ -26,13 +27,16 @@ _coverage = coverage.Coverage(
 
 
 def pytest_sessionstart() -> None:
-    """Measures before the first import of what is mutated."""
+    """Measures from here on."""
     _coverage.start()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Names what is run from here on after the test, and takes its time."""
+    """Names what is run from here on after the test, and takes its time. Types that an earlier test
+    inferred are forgotten, since the test alone would infer them."""
+    for definition in REGISTRY.values():
+        definition.memo.clear()
     _coverage.switch_context(item.nodeid)
     before = sum(os.times()[:4])
     done = yield
