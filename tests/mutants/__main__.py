@@ -72,24 +72,25 @@ def main() -> int:
     mutants = draw(options.mutants, options.seed)
     if options.at:
         mutants = [m for m in mutants if f"{m.path}:{m.lines.start}".startswith(tuple(options.at))]
-    jobs = [(mutant, chosen(mutant), 60 + 10 * options.seconds) for mutant in mutants]
     found: dict[str, list[Mutant]] = defaultdict(list)
+    for mutant in mutants:
+        known = (mutant.path, mutant.before, mutant.after) in EQUIVALENT
+        found["equivalent" if known else "tried"].append(mutant)
+    mutants = found.pop("tried", [])
+    jobs = [(mutant, chosen(mutant), 60 + 10 * options.seconds) for mutant in mutants]
     start = time.time()
 
     def report(number: int, what: str) -> None:
-        mutant = mutants[number]
-        if what == "survived" and (mutant.path, mutant.before, mutant.after) in EQUIVALENT:
-            what = "equivalent"
-        found[what].append(mutant)
-        done = sum(map(len, found.values()))
-        print(f"{done}/{len(mutants)} {time.time() - start:.0f} s {what} {mutant}", flush=True)
+        found[what].append(mutants[number])
+        done = sum(map(len, found.values())) - len(found["equivalent"])
+        at = f"{done}/{len(mutants)} {time.time() - start:.0f} s"
+        print(at, what, mutants[number], flush=True)
 
     arguments = ["-q", "-p", "no:cacheprovider", "-s", "tests/xfront_ir", "tests/lowering"]
     pytest.main(arguments, plugins=[Trying(jobs, options.workers, report)])
     for mutant in found["survived"]:
         print("survived", mutant)
-    tried = len(mutants) - len(found["equivalent"])
-    caught = len(found["caught"]) + len(found["timed out"])
+    tried, caught = len(mutants), len(found["caught"]) + len(found["timed out"])
     print(f"{caught} of {tried} caught ({100 * caught / max(tried, 1):.1f} %), of which "
           f"{len(found['timed out'])} ran out of time; {len(found['equivalent'])} are equivalent")
     return caught < 0.9 * tried
