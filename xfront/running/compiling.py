@@ -107,21 +107,18 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
 
 # --- programs of one op -------------------------------------------------------------------
 
-_FILLED: dict[tuple[Literal, tuple[int, ...], Placement], Any] = {}
+_LITERALS: dict[tuple[Literal, tuple[int, ...] | None, Placement], Any] = {}
 
 
-def filled(op: Op, place: Placement, kept: bool = True) -> Any:
-    """The array of a literal op at `place`, made without a program. Recent ones are kept and
-    returned again; with `kept` False the array is a new one, which the user may donate."""
-    if not kept:
-        return place.bring(np.broadcast_to(op.attrs["value"].array, op.attrs["shape"]))
-    key = (op.attrs["value"], op.attrs["shape"], place)
-    found = _FILLED.get(key)
+def filled(value: Literal, place: Placement, shape: tuple[int, ...] | None = None) -> Any:
+    """The array of a literal at a place, or one of this shape that is filled with it, made without
+    a program; recent ones are kept."""
+    found = _LITERALS.get((value, shape, place))
     if found is None:
-        if len(_FILLED) > 1024:
-            _FILLED.clear()
-        value, shape, _ = key
-        found = _FILLED[key] = place.bring(np.broadcast_to(value.array, shape))
+        if len(_LITERALS) > 4096:
+            _LITERALS.clear()
+        array = value.array if shape is None else np.broadcast_to(value.array, shape)
+        found = _LITERALS[value, shape, place] = place.bring(array)
     return found
 
 
@@ -156,4 +153,4 @@ def single_op(definition: OpDef, types: Sequence[TensorType], attrs: dict[str, A
     return b.close(returns, weaks)
 
 
-emptied(_UNITS.clear, _FILLED.clear)
+emptied(_UNITS.clear, _LITERALS.clear)

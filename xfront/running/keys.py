@@ -33,13 +33,14 @@ A program serves a Function if they agree in
     `_OPS`, `_UNITS`              one op's content, placement          `clear`
     `_DRAWS`; `_programs` of      content, placement                   `clear`
     `rows`, `_program` of `moving`
-    `_CONSTANTS`, `_FILLED`       a literal, placement                 `clear`; when they are full
+    `_LITERALS`: arrays           a literal, its shape, placement      `clear`; when it is full
     on disk: programs             fingerprint, request, extras,        its size and age
                                   devices, versions
     on disk: notes                the same of what was traced          the same
 
 `clear` also runs where the process has no room for more programs, and where an option changes how
-programs are compiled.
+programs are compiled. What is remembered on an object and dies with it is no table of this list:
+`Function.memo`, `memo` of rules and primitives, `pmap`'s functions by number of devices.
 """
 
 # hot: benchmarks/call.py

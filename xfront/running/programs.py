@@ -114,7 +114,7 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
     entry.used = clock()
     for variant in entry.variants:
         if variant.serves(literals):
-            return (variant.compiled, [constant(literals[i], place) for i in variant.abstracted],
+            return (variant.compiled, [filled(literals[i], place) for i in variant.abstracted],
                     variant)
     if entry.variants:
         entry.changes += 1
@@ -141,7 +141,7 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
     if len(_ENTRIES) % BETWEEN == 0:
         for old in least_recent(_ENTRIES, KEPT):     # a function that holds its programs keeps them
             _ENTRIES.pop(old, None)
-    return compiled, [constant(literals[i], place) for i in abstracted], variant
+    return compiled, [filled(literals[i], place) for i in abstracted], variant
 
 
 def _size_of(function: Function, request: Any) -> int:
@@ -156,19 +156,6 @@ def with_function(body: Body, function: Function) -> Body:
     if type(body) is not Pending:
         return function
     return body.transform.pending(function, body.request)
-
-
-_CONSTANTS: dict[tuple[Literal, Placement], Any] = {}
-
-
-def constant(value: Literal, place: Placement) -> Any:
-    """The array of a literal at a place; recent ones are kept."""
-    found = _CONSTANTS.get((value, place))
-    if found is None:
-        if len(_CONSTANTS) > 4096:
-            _CONSTANTS.clear()
-        found = _CONSTANTS[value, place] = place.bring(value.array)
-    return found
 
 
 # --- running ------------------------------------------------------------------------------
@@ -354,8 +341,8 @@ class Units:
         self.params, self.returns = function.params, function.returns
         self.steps = [(op, unit_of(op, place)) for op in function.ops
                       if op.definition is not ops.literal]
-        self.literals = {op.results[0]: filled(op, place) for op in function.ops
-                         if op.definition is ops.literal}
+        self.literals = {op.results[0]: filled(op.attrs["value"], place, op.attrs["shape"])
+                         for op in function.ops if op.definition is ops.literal}
         self.constants = [op for op in function.ops if op.definition is ops.literal
                           and op.results[0] in function.returns]
         weaks = function.weak_returns or (False,) * len(function.returns)
@@ -377,7 +364,9 @@ class Units:
     def run(self, args: Sequence[Any], committed: bool = False) -> list[Any]:
         """Run on arrays, as `Compiled.run`; an intermediate value is freed after its last use."""
         env = dict(self.literals)
-        env.update([(op.results[0], filled(op, self.place, kept=False)) for op in self.constants])
+        for op in self.constants:                # the user may donate or delete a result
+            env[op.results[0]] = self.place.bring(
+                np.broadcast_to(op.attrs["value"].array, op.attrs["shape"]))
         env.update(zip(self.params, map(self.here, args), strict=True))
         last_use = self.last_use
         for i, (op, unit) in enumerate(self.steps):
@@ -447,7 +436,7 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
     return results[0] if definition.single else results
 
 
-emptied(_ENTRIES.clear, _OPS.clear, _CONSTANTS.clear)
+emptied(_ENTRIES.clear, _OPS.clear)
 ops_run_by(run_op)
 
 __all__ = ["Compiled", "bind", "call_program", "clear", "compile_body", "find", "run_op",
