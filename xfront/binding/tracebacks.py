@@ -16,6 +16,7 @@ import operator
 import os
 import re
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from dis import opmap
@@ -118,10 +119,11 @@ def front_door_of(fun: Any) -> Callable[[F], F]:
     return lambda body: front_door(body, fun)
 
 
-class _Warned:
-    """How often the library has warned."""
+class _Warned(threading.local):
+    """How often the library has warned in this thread; while `held`, nothing is shown."""
 
     count = 0
+    held = False
 
 
 warned = _Warned()
@@ -130,6 +132,8 @@ warned = _Warned()
 def warn(message: str, category: type[Warning]) -> None:
     """Warn about the line of the user's program that called the library."""
     warned.count += 1
+    if warned.held:
+        return
     frame, level = sys._getframe(1), 2
     while frame is not None and is_library(frame.f_code):
         frame, level = frame.f_back, level + 1

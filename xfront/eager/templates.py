@@ -9,8 +9,8 @@ own caller.
 A body gets no template where its ops may depend on something else: where an argument belongs to
 another trace, is an array, or has no hash; where Python asked a tracer for its value, or something
 outside was read; where the body warned; where an op has a body, an effect, Python, or a mesh; and
-inside `shard_map`, under named axes, and under options that look at who calls. `_Making.template`
-and `signature` are the two places that decide.
+inside `shard_map`, under named axes, and under options that look at who calls. `_written` and
+`signature` are the two places that decide.
 """
 
 # hot: benchmarks/numeric.py
@@ -19,14 +19,13 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from struct import pack
 from typing import Any
 
 import numpy as np
 from xfront_ir.analysis import op_has_effects
-from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.literal import literal
 from xfront_ir.locations import USER_FILES, Location
@@ -54,18 +53,6 @@ _APART = frozenset((int, str, type(None)))
 """Of these types no two values of different types are equal."""
 
 _IN_RESULTS = frozenset((int, bool, str, type(None), float))
-
-
-class Switch:
-    """Whether templates are in use; tests turn it off to compare."""
-
-    __slots__ = ("on",)
-
-    def __init__(self) -> None:
-        self.on = True
-
-
-switch = Switch()
 
 
 def signature(target: Trace, args: Sequence[Any], kwargs: dict[str, Any], given: list[Tracer]
@@ -201,7 +188,7 @@ class Templates:
         """Record in `target` what a call of the body would record, and return its result; without
         a template for the call, record nothing and return NO_TEMPLATE."""
         around = state.current
-        if (self.refused >= TRIES or not switch.on
+        if (self.refused >= TRIES
                 or state.place is not None                     # called by a body
                 or target.closed or (around is not target and around is not None
                                      and around.level > target.level)
@@ -227,17 +214,10 @@ class Templates:
         if found is None:
             self.enter(key, True)
             return NO_TEMPLATE
-        state.current = target
-        place = state.place = capture_location(state.scope)
-        making = _Making(target, given, place)
-        try:
-            result = body(*args, **kwargs)
-        finally:
-            state.current, state.place = around, None
-            making.end()
-        if not making.reads_argument():
-            self.enter(key, making.template(result) or False)
-        return result
+        place = capture_location(state.scope)
+        made = _written(target, body, args, kwargs, given, place)
+        self.enter(key, made or False)
+        return NO_TEMPLATE if made is None else made.record(target, given, place)
 
     def enter(self, key: Any, found: Template | bool) -> None:
         """Keep what was found out about a signature."""
@@ -251,115 +231,120 @@ class Templates:
 NO_TEMPLATE: Any = object()
 
 
-class _Making:
-    """The state of a trace before a body runs, from which a template can be made afterwards."""
+class _Probe(Trace):
+    """The trace of a body that is run to write a template. Who reads whether its values are known
+    has asked for more than the key holds."""
 
-    __slots__ = ("asked", "constants", "given", "n_ops", "n_params", "place", "target", "warned")
+    __slots__ = ()
 
-    def __init__(self, target: Trace, given: Sequence[Tracer], place: Location) -> None:
-        self.target, self.given, self.place = target, given, place
-        self.n_ops, self.n_params = len(target.builder.ops), len(target.builder.params)
-        self.asked, self.warned = state.asked, warned.count
-        self.constants = target.constants = Followed(target)  # type: ignore[assignment]
+    @property
+    def inputs(self) -> None:
+        """None, as of a trace whose arguments are not known."""
+        state.asked += 1
 
-    def end(self) -> None:
-        """Leave the trace as it was."""
-        self.target.constants = self.constants.held
+    @inputs.setter
+    def inputs(self, value: Any) -> None:  # type: ignore[override]
+        pass
 
-    def reads_argument(self) -> bool:
-        """Whether an argument is a literal for which the body asked as well. Then an op that reads
-        it may mean either, and in a later call the two may differ."""
-        read = self.constants.read
-        return any([x.value in read for x in self.given])
 
-    def template(self, result: Any) -> Template | None:
-        """The template of the body that has just run and returned `result`; None if the ops that it
-        recorded may depend on more than the key."""
-        builder, held = self.target.builder, self.constants.held
-        if (state.asked != self.asked or warned.count != self.warned or state.told
-                or self.constants.listed
-                or self.target.closed or len(builder.params) != self.n_params
-                or numpy_rank_promotion.value != "allow"
-                or promotion.mode_state.value != "standard"):
-            return None
-        numbers: dict[Value, int] = {}
-        for i, x in enumerate(self.given):
-            numbers.setdefault(x.value, i)
-            if not _is_plain(x.value):
-                return None
-        count = len(self.given)
-        steps: list[Any] = []
-        before = self.constants.before(self.n_ops)
-        if before is None:
-            return None
-        ops = [one for i, op in enumerate(builder.ops[self.n_ops:], self.n_ops)
-               for one in (*before.get(i, ()), op)]
-        for op in (*ops, *before.get(len(builder.ops), ())):
-            step = self._step(op, numbers, held)
-            if step is None:
-                return None
-            steps.append(step)
-            for v in op.results:
-                numbers[v] = count
-                count += 1
-        return self._with_result(tuple(steps), result, numbers)
-
-    def _step(self, op: Op, numbers: dict[Value, int], constants: dict[Any, Value]) -> Any:
-        definition, attrs = op.definition, op.attrs
-        if (definition.has_bodies or definition.holds_python or definition.holds_mesh
-                or definition.written is not None or definition.mentions_axis is not None
-                or op_has_effects(op) or not all(map(_is_plain, op.results))
-                or not all([v in numbers for v in op.operands])):
-            return None
-        key = None
-        if definition is literal:
-            named = (attrs["value"].key, attrs["shape"])
-            if constants.get(named) is op.results[0]:
-                key = named
-        if op.loc is not self.place and key is None:
-            return None
-        read = [numbers[v] for v in op.operands]
-        picks = None if not read else read[0] if len(read) == 1 else itemgetter(*read)
-        kinds = tuple([v.type for v in op.results])
-        return definition, attrs, picks, kinds[0] if len(kinds) == 1 else kinds, key
-
-    def _with_result(self, steps: tuple[Any, ...], result: Any, numbers: dict[Value, int]
-                     ) -> Template | None:
-        if type(result) is Tracer and not any([result is x for x in self.given]):
-            if result.home is not self.target or result.value not in numbers:
-                return None
-            return Template(steps, None, numbers[result.value], result.weak)
-        seen: list[Tracer] = []
-        build = self._builder_of(result, numbers, seen)
-        if build is None or len({id(x) for x in seen}) != len(seen):
-            return None
-        return Template(steps, build, 0, False)
-
-    def _builder_of(self, result: Any, numbers: dict[Value, int], seen: list[Tracer]) -> Any:
-        """A function of (trace, arguments, values) that makes a result of this structure, or None.
-        """
-        kind = type(result)
-        if kind is Tracer:
-            seen.append(result)
-            for i, x in enumerate(self.given):
-                if result is x:
-                    return lambda target, given, values: given[i]
-            if result.home is not self.target or result.value not in numbers:
-                return None
-            at, weak = numbers[result.value], result.weak
-            return lambda target, given, values: Tracer(target, values[at], weak)
-        if kind in _IN_RESULTS:
-            return lambda target, given, values: result
-        if not isinstance(result, (list, tuple)):
-            return None
-        parts = [self._builder_of(x, numbers, seen) for x in result]
-        if any([part is None for part in parts]):
-            return None
-        if kind is list or kind is tuple:
-            return lambda *given: kind([part(*given) for part in parts])
-        if hasattr(kind, "_fields"):
-            return lambda *given: kind(*[part(*given) for part in parts])
+def _written(target: Trace, body: Callable[..., Any], args: Sequence[Any],
+             kwargs: dict[str, Any], given: Sequence[Tracer], place: Location
+             ) -> Template | None:
+    """The template of a body, which is run in a trace of its own; None if the ops that it records
+    may depend on more than the key, or if it raises an error or warns."""
+    if (numpy_rank_promotion.value != "allow" or promotion.mode_state.value != "standard"
+            or not all([_is_plain(x.value) for x in given])):
         return None
+    stack = state.stack
+    probe = _Probe("template", target.kind, staging=target.staging, level=len(stack) + 1,
+                   axis=target.axis)
+    params = {x.value: Value(x.value.type) for x in given}
+    own = {id(x): Tracer(probe, params[x.value], x.weak) for x in given}
+
+    def replaced(x: Any) -> Any:
+        if type(x) is list or type(x) is tuple:
+            return type(x)(map(replaced, x))
+        return own[id(x)] if type(x) is Tracer else x
+
+    around, asked, count = state.current, state.asked, warned.count
+    state.current, state.place, warned.held = probe, place, True
+    stack.append(probe)
+    try:
+        result = body(*map(replaced, args), **dict(zip(kwargs, map(replaced, kwargs.values()),
+                                                       strict=True)))
+    except Exception:                            # the body raises it again where it is recorded
+        return None
+    finally:
+        state.current, state.place, warned.held = around, None, False
+        del stack[probe.level - 1:]
+        probe.closed = True
+    if state.asked != asked or warned.count != count or state.told or probe.builder.params:
+        return None
+    numbers: dict[Value, int] = {}
+    for i, x in enumerate(given):
+        numbers.setdefault(params[x.value], i)
+    steps: list[Any] = []
+    count = len(given)
+    for op in probe.builder.ops:
+        step = _step(op, numbers, probe.constants)
+        if step is None:
+            return None
+        steps.append(step)
+        for v in op.results:
+            numbers[v] = count
+            count += 1
+    if type(result) is Tracer and numbers.get(result.value, 0) >= len(given):
+        return Template(tuple(steps), None, numbers[result.value], result.weak)
+    seen: list[Tracer] = []
+    build = _builder_of(result, [own[id(x)] for x in given], numbers, seen)
+    if build is None or len({id(x) for x in seen}) != len(seen):
+        return None
+    return Template(tuple(steps), build, 0, False)
+
+
+def _step(op: Op, numbers: dict[Value, int], constants: dict[Any, Value]) -> Any:
+    definition, attrs = op.definition, op.attrs
+    if (definition.has_bodies or definition.holds_python or definition.holds_mesh
+            or definition.written is not None or definition.mentions_axis is not None
+            or op_has_effects(op) or not all(map(_is_plain, op.results))
+            or not all([v in numbers for v in op.operands])):
+        return None
+    key = None
+    if definition is literal:
+        named = (attrs["value"].key, attrs["shape"])
+        if constants.get(named) is op.results[0]:
+            key = named
+    read = [numbers[v] for v in op.operands]
+    picks = None if not read else read[0] if len(read) == 1 else itemgetter(*read)
+    kinds = tuple([v.type for v in op.results])
+    return definition, attrs, picks, kinds[0] if len(kinds) == 1 else kinds, key
+
+
+def _builder_of(result: Any, given: Sequence[Tracer], numbers: dict[Value, int],
+                seen: list[Tracer]) -> Any:
+    """A function of (trace, arguments, values) that makes a result of this structure, or None."""
+    kind = type(result)
+    if kind is Tracer:
+        seen.append(result)
+        for i, x in enumerate(given):
+            if result is x:
+                return lambda target, given, values: given[i]
+        if result.value not in numbers:
+            return None
+        at, weak = numbers[result.value], result.weak
+        return lambda target, given, values: Tracer(target, values[at], weak)
+    if kind in _IN_RESULTS:
+        return lambda target, given, values: result
+    if not isinstance(result, (list, tuple)):
+        return None
+    parts = [_builder_of(x, given, numbers, seen) for x in result]
+    if any([part is None for part in parts]):
+        return None
+    if kind is list or kind is tuple:
+        return lambda *given: kind([part(*given) for part in parts])
+    if hasattr(kind, "_fields"):
+        return lambda *given: kind(*[part(*given) for part in parts])
+    return None
 
 
 def _is_plain(value: Value) -> bool:
@@ -367,51 +352,4 @@ def _is_plain(value: Value) -> bool:
     return value.type.sharding is None and not value.type.dtype.is_ref
 
 
-class Followed:
-    """Stands for the constants of a trace while a body runs. It notes which of the earlier
-    constants the body reads, and before which op."""
-
-    __slots__ = ("builder", "held", "listed", "read")
-
-    def __init__(self, target: Trace) -> None:
-        self.builder: Builder = target.builder
-        self.held = target.constants
-        self.read: dict[Value, int] = {}
-        self.listed = False
-
-    def get(self, key: Any) -> Value | None:
-        """The literal with a key, or None."""
-        found = self.held.get(key)
-        if found is not None:
-            self.read.setdefault(found, len(self.builder.ops))
-        return found
-
-    def __setitem__(self, key: Any, value: Value) -> None:
-        self.held[key] = value
-        self.read.setdefault(value, -1)          # made by the body itself
-
-    def values(self) -> Iterable[Value]:
-        """All literals of the trace. A body that asks for them depends on more than its key."""
-        self.listed = True
-        return self.held.values()
-
-    def before(self, n_ops: int) -> dict[int, list[Op]] | None:
-        """The ops of the earlier literals that the body read, under the number of the op before
-        which it read them. The trace had `n_ops` ops when the body began."""
-        wanted = {v: at for v, at in self.read.items() if at >= 0}
-        found: dict[Value, Op] = {}
-        if wanted:
-            for op in reversed(self.builder.ops[:n_ops]):
-                if op.definition is literal and op.results[0] in wanted:
-                    found[op.results[0]] = op
-                    if len(found) == len(wanted):
-                        break
-        if len(found) != len(wanted):
-            return None
-        made: dict[int, list[Op]] = {}
-        for value, at in wanted.items():         # in the order in which they were read
-            made.setdefault(at, []).append(found[value])
-        return made
-
-
-__all__ = ["NO_TEMPLATE", "Template", "Templates", "signature", "switch"]
+__all__ = ["NO_TEMPLATE", "Template", "Templates", "signature"]

@@ -41,11 +41,11 @@ Run = Callable[..., Any]
 @contextlib.contextmanager
 def without_templates() -> Iterator[None]:
     """Every body runs."""
-    templates.switch.on = False
+    tries, templates.TRIES = templates.TRIES, -10 ** 6
     try:
         yield
     finally:
-        templates.switch.on = True
+        templates.TRIES = tries
 
 
 def made() -> int:
