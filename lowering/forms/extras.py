@@ -16,10 +16,10 @@ from typing import NamedTuple
 FENCES = 7
 """Version of the fence pass: a change of its rule must change this number."""
 
-FORMS = 44
+FORMS = 45
 """Version of the forms for CPU and of their conditions."""
 
-NEEDED = 11
+NEEDED = 12
 """Version of those among them that are needed for right values, and of the options that are."""
 
 

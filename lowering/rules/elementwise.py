@@ -226,7 +226,7 @@ def _conj(ctx: RuleContext, op: Op, x: Any) -> Any:
 def _max(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
     type = op.results[0].type
     if ctx.module.has_reductions and type.dtype.is_float:
-        return ctx.create("stablehlo.clamp", [y, x, _infinity(ctx, math.inf, type)], [type])
+        return ctx.create("stablehlo.clamp", [y, x, _bound(ctx, dtypes.greatest, type)], [type])
     return extremum(ctx, "GT", x, y, type)
 
 
@@ -234,18 +234,18 @@ def _max(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
 def _min(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
     type = op.results[0].type
     if ctx.module.has_reductions and type.dtype.is_float:
-        return ctx.create("stablehlo.clamp", [_infinity(ctx, -math.inf, type), x, y], [type])
+        return ctx.create("stablehlo.clamp", [_bound(ctx, dtypes.least, type), x, y], [type])
     return extremum(ctx, "LT", x, y, type)
 
 
-def _infinity(ctx: RuleContext, value: float, type: TensorType) -> Any:
-    """The bound that lets a clamp do what an extremum does.
+def _bound(ctx: RuleContext, end: Callable[[dtypes.DType], Any], type: TensorType) -> Any:
+    """The bound that lets a clamp do what an extremum does: an infinity, if the dtype has any.
 
     Extrema of floats are written so beside reductions. XLA's CPU
     compiler has YNNPACK compute extrema in one loop with the reductions that read them or that they
     read, on all jaxlibs so far, and there the greater of NaN and a number is the number: the sum of
     `relu(x)` would be finite. XLA computes clamps itself, with NaN."""
-    return ctx.constant(value, TensorType((), type.dtype))
+    return ctx.constant(end(type.dtype), TensorType((), type.dtype))
 
 
 def extremum(ctx: RuleContext, direction: str, x: Any, y: Any, type: TensorType) -> Any:
