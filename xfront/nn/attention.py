@@ -13,7 +13,9 @@ from ..binding.annotations import Array, ArrayLike
 from ..eager.dispatch import eager
 from ..eager.operands import convert, operand
 from ..lax.precision import precision_attr
-from ..numpy.shorthand import add, choose, compare, div, greatest, mul, stopped, sub, total
+from ..numpy.shorthand import greatest, total
+from ..numpy.transcendental import exp, log
+from ..numpy.ufuncs import where
 from ..tracing.trace import emit
 from ..tracing.tracer import as_tracer
 
@@ -118,7 +120,7 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
     rows = _whole if block is None else functools.partial(_in_blocks, block)
     made, residual = rows(q, k, v, bias, mask, scale, limits)
     if limits.queries is not None:
-        made = choose(_below(limits.queries, (batch, t, 1, 1), 1), made, 0)
+        made = where(_below(limits.queries, (batch, t, 1, 1), 1), made, 0)
     made = emit(ops.reshape, made, shape=shape) if made.shape != shape else made
     made = convert(as_tracer(made), own)
     if not return_residual:
@@ -157,18 +159,18 @@ def _whole(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float, limits: _
     logits = emit(ops.dot_general, q, k, contract=((3,), (3,)), batch=((0, 2), (0, 2)),
                   precision=precision_attr(None),
                   preferred=dtypes.f32 if q.value.type.dtype is not dtypes.f64 else None)
-    logits = mul(logits, scale)                                  # [batch, N, T, S]
+    logits = logits * scale                                      # [batch, N, T, S]
     if bias is not None:
-        logits = add(logits, convert(bias, logits.value.type.dtype))
+        logits = logits + convert(bias, logits.value.type.dtype)
     for each in (*([] if mask is None else [mask]), *_seen(limits, q.shape[1], first)):
-        logits = choose(each, logits, _LEAST)
-    top = stopped(greatest(as_tracer(logits), (3,)))
-    weights = emit(ops.exp, sub(logits, top))
+        logits = where(each, logits, _LEAST)
+    top = emit(ops.stop_gradient, greatest(as_tracer(logits), (3,)))
+    weights = exp(logits - top)
     whole = total(weights, (3,))
-    probabilities = convert(as_tracer(div(weights, whole)), k.value.type.dtype)
+    probabilities = convert(as_tracer(weights / whole), k.value.type.dtype)
     made = emit(ops.dot_general, probabilities, v, contract=((3,), (1,)), batch=((0, 1), (0, 2)),
                 precision=precision_attr(None), preferred=None)  # [batch, N, T, H]
-    residual = add(emit(ops.log, whole), top)
+    residual = log(whole) + top
     residual = emit(ops.reshape, residual, shape=residual.shape[:3])
     return (emit(ops.transpose, made, permutation=(0, 2, 1, 3)),
             emit(ops.transpose, residual, permutation=(0, 2, 1)))
@@ -210,7 +212,7 @@ def _in_blocks(block: int, q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: 
                          for x, same in zip(apart, operands, strict=True)]
         return carry, _whole(q, k, v, bias, mask, scale, limits, first)
 
-    starts = mul(_places((n,), 0), block)
+    starts = _places((n,), 0) * block
     made, residual = scan(step, (), (starts, *own))[1]
     return tuple([_together(x, limits.t) for x in (made, residual)])
 
@@ -253,7 +255,7 @@ def _below(lengths: Any, shape: tuple[int, ...], axis: int, first: Any = None) -
     """Whether a position along an axis, counted from `first`, is below its sequence's length."""
     wide = emit(ops.broadcast_in_dim, lengths, shape=shape, dims=(0,))
     places = _places(shape, axis)
-    return compare(ops.lt, places if first is None else add(places, first), wide)
+    return (places if first is None else places + first) < wide
 
 
 def _seen(limits: _Limits, t: int, first: Any) -> list[Any]:
@@ -262,15 +264,15 @@ def _seen(limits: _Limits, t: int, first: Any) -> list[Any]:
     shape = (1, 1, t, limits.s)
     here = _places(shape, 2)
     if first is not None:
-        here = add(here, first)
+        here = here + first
     if limits.is_causal:
-        seen.append(compare(ops.ge, here, _places(shape, 3)))
+        seen.append(here >= _places(shape, 3))
     if limits.window is not None:
         window = limits.window
         before, after = (window, window) if isinstance(window, int) else window
-        distance = emit(ops.sub, _places(shape, 3), here)
-        seen.append(compare(ops.ge, distance, -int(before)))
-        seen.append(compare(ops.le, distance, int(after)))
+        distance = _places(shape, 3) - here
+        seen.append(distance >= -int(before))
+        seen.append(distance <= int(after))
     if limits.queries is not None:
         n = limits.queries.shape[0]
         seen.append(_below(limits.queries, (n, 1, t, 1), 2, first))

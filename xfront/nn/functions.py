@@ -13,10 +13,13 @@ from xfront_ir import ops
 
 from ..binding.annotations import Array, ArrayLike
 from ..eager.dispatch import eager
-from ..eager.operands import binary, normalize_axis, operand, strong
+from ..eager.operands import normalize_axis, operand, strong
 from ..lax.shape import along
-from ..numpy.shorthand import add, choose, compare, div, inexact, mul, stopped
-from ..numpy.transcendental import logaddexp
+from ..numpy.arithmetic import sqrt, square
+from ..numpy.extremes import maximum, minimum
+from ..numpy.shorthand import inexact
+from ..numpy.transcendental import exp, expm1, log, log1p, logaddexp
+from ..numpy.ufuncs import where
 from ..tracing.trace import emit
 
 
@@ -41,13 +44,13 @@ def relu(x: ArrayLike) -> Array:
     """
     x = operand("relu", x)
     if x.value.type.dtype.is_complex:      # the greater by real part, then by imaginary part
-        return emit(ops.max, x, emit(ops.sub, x, x))
-    return choose(compare(ops.gt, x, 0), x, _flat(x))
+        return maximum(x, x - x)
+    return where(x > 0, x, _flat(x))
 
 
 def _flat(x: Any) -> Any:
     """0 without a derivative; NaN where x is."""
-    return choose(compare(ops.eq, x, x), 0, stopped(x))
+    return where(x == x, 0, emit(ops.stop_gradient, x))
 
 
 @eager
@@ -61,8 +64,8 @@ def relu6(x: ArrayLike) -> Array:
 
 
 def _relu6(x: Any) -> Any:
-    bounded = choose(compare(ops.ge, x, 6.0), 6.0, x)
-    return choose(compare(ops.gt, x, 0), bounded, _flat(x))
+    bounded = where(x >= 6.0, 6.0, x)
+    return where(x > 0, bounded, _flat(x))
 
 
 @eager
@@ -73,7 +76,7 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
     Array([-0.01,  0.  ,  2.  ], dtype=float32)
     """
     x = operand("leaky_relu", x)
-    return choose(compare(ops.ge, x, 0), x, mul(x, negative_slope))
+    return where(x >= 0, x, x * negative_slope)
 
 
 @eager
@@ -87,9 +90,9 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 
 
 def _elu(x: Any, alpha: Any) -> Any:
-    above = compare(ops.gt, x, 0)
-    below = choose(above, 0.0, x)                # keeps an overflowing exp out of the derivative
-    return choose(above, x, mul(emit(ops.expm1, below), alpha))
+    above = x > 0
+    below = where(above, 0.0, x)                 # keeps an overflowing exp out of the derivative
+    return where(above, x, expm1(below) * alpha)
 
 
 @eager
@@ -99,8 +102,8 @@ def selu(x: ArrayLike) -> Array:
     >>> nn.selu(jnp.array([-1., 0., 2.]))
     Array([-1.111,  0.   ,  2.101], dtype=float32)
     """
-    return mul(_elu(operand("selu", x), 1.6732632423543772848170429916717),
-               1.0507009873554804934193349852946)
+    scaled = _elu(operand("selu", x), 1.6732632423543772848170429916717)
+    return scaled * 1.0507009873554804934193349852946
 
 
 @eager
@@ -111,9 +114,9 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     Array([-0.632,  0.   ,  2.   ], dtype=float32)
     """
     x = operand("celu", x)
-    above = compare(ops.gt, x, 0)
-    below = div(choose(above, 0.0, x), alpha)
-    return choose(above, x, mul(emit(ops.expm1, below), alpha))
+    above = x > 0
+    below = where(above, 0.0, x) / alpha
+    return where(above, x, expm1(below) * alpha)
 
 
 # --- smooth rectifiers ----------------------------------------------------------------------
@@ -123,9 +126,9 @@ def softplus_of(x: Any) -> Any:
     if x.value.type.dtype.is_complex:
         return logaddexp(x, 0.0)
     # both branches are smooth at 0, where max(x, 0) and |x| have corners without derivatives
-    below = compare(ops.lt, x, 0)
-    bell = emit(ops.log1p, emit(ops.exp, choose(below, x, emit(ops.neg, x))))
-    return emit(ops.add, choose(below, 0, x), bell)
+    below = x < 0
+    bell = log1p(exp(where(below, x, -x)))
+    return where(below, 0, x) + bell
 
 
 @eager
@@ -145,7 +148,7 @@ def log_sigmoid(x: ArrayLike) -> Array:
     >>> nn.log_sigmoid(jnp.array([0., 2.]))
     Array([-0.693, -0.127], dtype=float32)
     """
-    return emit(ops.neg, softplus_of(emit(ops.neg, inexact("log_sigmoid", x))))
+    return -softplus_of(-inexact("log_sigmoid", x))
 
 
 @eager
@@ -156,7 +159,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     Array([1.   , 1.618], dtype=float32)
     """
     x = inexact("squareplus", x)
-    return mul(add(x, emit(ops.sqrt, add(emit(ops.square, x), b))), 0.5)
+    return (x + sqrt(square(x) + b)) * 0.5
 
 
 @eager
@@ -167,8 +170,8 @@ def sparse_plus(x: ArrayLike) -> Array:
     Array([0.  , 0.25, 2.  ], dtype=float32)
     """
     x = operand("sparse_plus", x)
-    middle = div(emit(ops.square, add(x, 1.0)), 4.0)
-    return choose(compare(ops.le, x, -1.0), 0.0, choose(compare(ops.ge, x, 1.0), x, middle))
+    middle = square(x + 1.0) / 4.0
+    return where(x <= -1.0, 0.0, where(x >= 1.0, x, middle))
 
 
 @eager
@@ -179,7 +182,7 @@ def mish(x: ArrayLike) -> Array:
     Array([-0.303,  0.   ,  1.944], dtype=float32)
     """
     x = inexact("mish", x)
-    return mul(x, emit(ops.tanh, softplus_of(x)))
+    return x * emit(ops.tanh, softplus_of(x))
 
 
 @eager(static=("approximate",))
@@ -194,12 +197,12 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """
     x = strong(inexact("gelu", x))
     if not approximate:
-        return mul(mul(x, 0.5), emit(ops.erfc, mul(x, -math.sqrt(0.5))))
+        return x * 0.5 * emit(ops.erfc, x * -math.sqrt(0.5))
     if not x.value.type.dtype.is_complex:
         return emit(ops.gelu, x)
     factor = math.sqrt(2 / math.pi)
-    inner = mul(x, add(mul(emit(ops.square, x), factor * 0.044715), factor))
-    return mul(x, mul(add(emit(ops.tanh, inner), 1.0), 0.5))
+    inner = x * (square(x) * (factor * 0.044715) + factor)
+    return x * ((emit(ops.tanh, inner) + 1.0) * 0.5)
 
 
 @eager
@@ -210,7 +213,7 @@ def silu(x: ArrayLike) -> Array:
     Array([-0.269,  0.   ,  1.762], dtype=float32)
     """
     x = _float_only("silu", x)
-    return mul(x, emit(ops.logistic, x))
+    return x * emit(ops.logistic, x)
 
 
 swish = silu
@@ -237,7 +240,7 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     n = x.shape[a]
     if n % 2:
         raise ValueError(f"glu: axis {axis} of {x.value.type} must have an even size")
-    return mul(along(x, a, 0, n // 2), emit(ops.logistic, along(x, a, n // 2, n)))
+    return along(x, a, 0, n // 2) * emit(ops.logistic, along(x, a, n // 2, n))
 
 
 # --- between two values ---------------------------------------------------------------------
@@ -270,7 +273,7 @@ def soft_sign(x: ArrayLike) -> Array:
     Array([-0.5 ,  0.  ,  0.75], dtype=float32)
     """
     x = inexact("soft_sign", x)
-    return div(x, add(emit(ops.abs, x), 1))
+    return x / (abs(x) + 1)
 
 
 @eager
@@ -281,7 +284,7 @@ def hard_tanh(x: ArrayLike) -> Array:
     Array([-1. ,  0.5,  1. ], dtype=float32)
     """
     x = operand("hard_tanh", x)
-    return choose(compare(ops.gt, x, 1), 1, choose(compare(ops.lt, x, -1), -1, x))
+    return where(x > 1, 1, where(x < -1, -1, x))
 
 
 @eager
@@ -291,7 +294,7 @@ def hard_sigmoid(x: ArrayLike) -> Array:
     >>> nn.hard_sigmoid(jnp.array([-3., 0., 3.]))
     Array([0. , 0.5, 1. ], dtype=float32)
     """
-    return div(_relu6(add(operand("hard_sigmoid", x), 3.0)), 6.0)
+    return _relu6(operand("hard_sigmoid", x) + 3.0) / 6.0
 
 
 @eager
@@ -302,7 +305,7 @@ def hard_silu(x: ArrayLike) -> Array:
     Array([-0.,  0.,  3.], dtype=float32)
     """
     x = operand("hard_silu", x)
-    return mul(x, div(_relu6(add(x, 3.0)), 6.0))
+    return x * (_relu6(x + 3.0) / 6.0)
 
 
 hard_swish = hard_silu
@@ -316,8 +319,7 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
     Array([0. , 0.5, 1. ], dtype=float32)
     """
     x = operand("sparse_sigmoid", x)
-    above = binary(ops.max, "maximum", add(x, 1.0), 0.0)
-    return mul(binary(ops.min, "minimum", above, 2.0), 0.5)
+    return minimum(maximum(x + 1.0, 0.0), 2.0) * 0.5
 
 
 @eager
@@ -330,9 +332,9 @@ def log1mexp(x: ArrayLike) -> Array:
     Array([-0.459, -0.145], dtype=float32)
     """
     x = inexact("log1mexp", x)
-    minus = emit(ops.neg, x)
-    small = compare(ops.lt, x, math.log(2.0))
-    near = emit(ops.log, emit(ops.neg, emit(ops.expm1, choose(small, minus, -1.0))))
-    far = emit(ops.log1p, emit(ops.neg, emit(ops.exp, choose(small, -1.0, minus))))
-    return choose(small, near, far)
+    minus = -x
+    small = x < math.log(2.0)
+    near = log(-expm1(where(small, minus, -1.0)))
+    far = log1p(-exp(where(small, -1.0, minus)))
+    return where(small, near, far)
 

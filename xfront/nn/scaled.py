@@ -57,7 +57,7 @@ def _scaled(x: Tracer, scales: Tracer) -> Tracer:
     shape = (*rows, blocks, k // blocks)
     wide = emit(ops.broadcast_in_dim, convert(scales, dtypes.f32), shape=shape, dims=(0, 1, 2))
     parts = emit(ops.reshape, convert(x, dtypes.f32), shape=shape)
-    return emit(ops.reshape, emit(ops.mul, parts, wide), shape=x.shape)
+    return emit(ops.reshape, parts * wide, shape=x.shape)
 
 
 __all__ = ["scaled_matmul"]

@@ -13,7 +13,7 @@ from ...binding.annotations import Array, ArrayLike
 from ...eager.dispatch import eager
 from ...lax.strict import static_int
 from ...numpy import concatenate, stack
-from ...numpy.shorthand import mul
+from ...numpy.transcendental import exp
 from ...tracing.trace import emit
 from ...transforms.custom_jvp import custom_jvp
 from .parts import one, public, real, wide
@@ -27,8 +27,8 @@ i1e = one("i1e", ops.bessel_i1e, "Modified Bessel function of order 1, times exp
 def _unscaled(name: str, definition: Any, doc: str, shows: str) -> Callable[[ArrayLike], Array]:
     def body(x: ArrayLike) -> Array:
         x = real(name, x)
-        size = mul(x, emit(ops.sign, x))         # |x| with slope 0 at 0, as for the Bessel ops
-        return mul(emit(ops.exp, size), emit(definition, x))
+        size = x * emit(ops.sign, x)         # |x| with slope 0 at 0, as for the Bessel ops
+        return exp(size) * emit(definition, x)
 
     return public(body, name, with_example(doc, f"special.{name}", shows))
 

@@ -18,7 +18,9 @@ from ...eager.dispatch import eager
 from ...eager.operands import default_float
 from ...lax.strict import static_int
 from ...numpy import array, rint
-from ...numpy.shorthand import add, choose, compare, mul, stopped, sub
+from ...numpy.rounding import floor
+from ...numpy.transcendental import exp, log1p
+from ...numpy.ufuncs import where
 from ...tracing.trace import emit
 from .gammas import betaln_of
 from .parts import wide
@@ -36,24 +38,23 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
     Array(10., dtype=float32, weak_type=True)
     """
     (n, k), back = wide("comb", N, k)
-    nothing = emit(ops.and_, compare(ops.eq, k, 0), compare(ops.ge, n, 0))
+    nothing = (k == 0) & (n >= 0)
     if repetition:
-        n = sub(add(n, k), 1)
-    out = emit(ops.or_, compare(ops.lt, k, 0), emit(ops.or_, compare(ops.lt, n, 0),
-                                                    compare(ops.gt, k, n)))
-    n, k = choose(out, 1.0, n), choose(out, 0.0, k)
-    log = emit(ops.neg, add(emit(ops.log1p, n), betaln_of(add(sub(n, k), 1), add(k, 1))))
-    made = choose(out, 0.0, _whole(emit(ops.exp, log), n, k))
-    return back(choose(nothing, 1.0, made) if repetition else made)
+        n = n + k - 1
+    out = (k < 0) | ((n < 0) | (k > n))
+    n, k = where(out, 1.0, n), where(out, 0.0, k)
+    log = -(log1p(n) + betaln_of(n - k + 1, k + 1))
+    made = where(out, 0.0, _whole(exp(log), n, k))
+    return back(where(nothing, 1.0, made) if repetition else made)
 
 
 def _whole(made: Any, *given: Any) -> Any:
     """`made` rounded to the integer that it must be for integers, while its error is small."""
-    sure = compare(ops.lt, made, 1e-2 / float(np.finfo(made.dtype).eps))
+    sure = made < 1e-2 / float(np.finfo(made.dtype).eps)
     for x in given:
-        sure = emit(ops.and_, sure, compare(ops.eq, emit(ops.floor, x), x))
-    off = stopped(sub(rint(made), made))
-    return add(made, choose(sure, off, mul(off, 0)))
+        sure = sure & (floor(x) == x)
+    off = emit(ops.stop_gradient, rint(made) - made)
+    return made + where(sure, off, off * 0)
 
 
 @functools.cache

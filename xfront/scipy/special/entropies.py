@@ -8,13 +8,11 @@ from typing import Any
 import ml_dtypes
 
 import numpy as np
-from xfront_ir import ops
 
 from ...binding.annotations import Array, ArrayLike
 from ...eager.dispatch import eager
 from ...numpy import where
-from ...numpy.shorthand import add, choose, compare, div, mul, sub
-from ...tracing.trace import emit
+from ...numpy.transcendental import expm1, log, log1p
 from ...tracing.tracer import as_tracer
 from .parts import real, together, with_slopes
 
@@ -31,16 +29,16 @@ def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
 
 def xlogy_of(x: Any, y: Any) -> Any:
     """`xlogy` of tracers of the same dtype and shape."""
-    there = emit(ops.or_, compare(ops.ne, x, 0), _finite_log(y))
-    return choose(there, mul(x, emit(ops.log, choose(there, y, 1.0))), 0)
+    there = (x != 0) | _finite_log(y)
+    return where(there, x * log(where(there, y, 1.0)), 0)
 
 
 def _finite_log(y: Any) -> Any:
     """A mask of where 0 log(y) needs no special case, so that the derivative in the factor is
     log(y)."""
     if y.value.type.dtype.is_complex:
-        return compare(ops.ne, y, 0)
-    return emit(ops.not_, emit(ops.or_, compare(ops.le, y, 0), compare(ops.ge, y, np.inf)))
+        return y != 0
+    return ~((y <= 0) | (y >= np.inf))
 
 
 @eager
@@ -55,8 +53,8 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
 
 def xlog1py_of(x: Any, y: Any) -> Any:
     """`xlog1py` of tracers of the same dtype and shape."""
-    there = emit(ops.or_, compare(ops.ne, x, 0), _finite_log(add(y, 1)))
-    return choose(there, mul(x, emit(ops.log1p, choose(there, y, 0.0))), 0)
+    there = (x != 0) | _finite_log(y + 1)
+    return where(there, x * log1p(where(there, y, 0.0)), 0)
 
 
 @eager
@@ -73,13 +71,13 @@ def _entr_body(x: Any) -> Any:
     inside = x > 0
     safe = where(inside, x, 1.0)
     end = where(x == 0, 0.0, where(x < 0, -math.inf, math.nan))
-    return where(inside, -(safe * emit(ops.log, safe)), end)
+    return where(inside, -(safe * log(safe)), end)
 
 
 def _slope_of_entr(_: Any, x: Any) -> Any:
     """-log(x) - 1: the derivative of the product is inf 0 at inf."""
     inside = x >= 0
-    return where(inside, -1 - emit(ops.log, where(inside, x, 1.0)), 0.0)
+    return where(inside, -1 - log(where(inside, x, 1.0)), 0.0)
 
 
 _entr = with_slopes(_entr_body, _slope_of_entr)
@@ -114,9 +112,9 @@ def _log_of_ratio(p: Any, q: Any) -> Any:
     near, off = _near(p, q)
     ratio = p / q
     normal = (ratio >= float(ml_dtypes.finfo(ratio.dtype).tiny)) & (ratio < math.inf)
-    apart = emit(ops.log, where(normal, 1.0, p)) - emit(ops.log, where(normal, 1.0, q))
-    apart = where(normal, emit(ops.log, where(normal, ratio, 1.0)), apart)
-    return where(near, emit(ops.log1p, off), apart)
+    apart = log(where(normal, 1.0, p)) - log(where(normal, 1.0, q))
+    apart = where(normal, log(where(normal, ratio, 1.0)), apart)
+    return where(near, log1p(off), apart)
 
 
 def _slope_in_p(_: Any, p: Any, q: Any) -> Any:
@@ -147,14 +145,14 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     >>> special.kl_div(jnp.array([1., 2.]), 1.)
     Array([0.   , 0.386], dtype=float32)
     """
-    p, q = together("kl_div", p, q)
-    both = emit(ops.and_, compare(ops.gt, p, 0), compare(ops.gt, q, 0))
-    near, off = _near(choose(both, p, 1.0), choose(both, q, 2.0))
+    x, y = together("kl_div", p, q)
+    both = (x > 0) & (y > 0)
+    near, off = _near(where(both, x, 1.0), where(both, y, 2.0))
     series: Any = 0.0                            # (1 + t) log(1 + t) - t, over t^2
     for k in range(_KL_TERMS, 1, -1):
-        series = add(mul(series, off), (-1) ** k / (k * (k - 1)))
-    series = mul(choose(near, q, 0.0), mul(mul(off, off), series))
-    return choose(near, series, add(sub(as_tracer(_rel_entr(p, q)), p), q))
+        series = series * off + (-1) ** k / (k * (k - 1))
+    series = where(near, y, 0.0) * (off * off * series)
+    return where(near, series, as_tracer(_rel_entr(x, y)) - x + y)
 
 
 @eager
@@ -165,7 +163,7 @@ def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
     Array([0. , 1.5], dtype=float32)
     """
     x, power = together("boxcox", x, lmbda)
-    return _boxcox(emit(ops.log, x), power)
+    return _boxcox(log(x), power)
 
 
 @eager
@@ -176,20 +174,20 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     Array([0. , 1.5], dtype=float32)
     """
     x, power = together("boxcox1p", x, lmbda)
-    return _boxcox(emit(ops.log1p, x), power)
+    return _boxcox(log1p(x), power)
 
 
 def _boxcox(log_x: Any, power: Any) -> Any:
     """expm1(log_x power) / power; for small products by its series, which has exact derivatives."""
-    product = mul(log_x, power)
-    near = emit(ops.or_, compare(ops.lt, emit(ops.abs, product), 0.25), compare(ops.eq, power, 0))
-    endless = compare(ops.eq, log_x, -math.inf)     # its product with 0 is NaN
-    small = choose(emit(ops.and_, near, emit(ops.not_, endless)), product, 0.0)
+    product = log_x * power
+    near = (abs(product) < 0.25) | (power == 0)
+    endless = log_x == -math.inf     # its product with 0 is NaN
+    small = where(near & ~endless, product, 0.0)
     series: Any = 1 / math.factorial(_BOXCOX_TERMS)
     for k in range(_BOXCOX_TERMS - 1, 0, -1):
-        series = add(mul(series, small), 1 / math.factorial(k))
-    far = div(emit(ops.expm1, choose(near, 0.0, product)), choose(near, 1.0, power))
-    return choose(near, mul(choose(near, log_x, 0.0), series), far)
+        series = series * small + 1 / math.factorial(k)
+    far = expm1(where(near, 0.0, product)) / where(near, 1.0, power)
+    return where(near, where(near, log_x, 0.0) * series, far)
 
 
 _KL_TERMS = 24

@@ -11,15 +11,16 @@ import math
 from typing import Any
 
 import numpy as np
-from xfront_ir import dtypes, ops
+from xfront_ir import dtypes
 
 from ...binding.annotations import Array, ArrayLike
 from ...eager.dispatch import eager
 from ...eager.operands import convert, strong
 from ...lax.elementwise import complex as joined
 from ...numpy import imag, real, rint, where
+from ...numpy.rounding import floor
 from ...numpy.shorthand import inexact
-from ...tracing.trace import emit
+from ...numpy.transcendental import exp, expm1
 from . import coefficients as known
 from .parts import chebyshev, wide, with_slopes
 
@@ -43,8 +44,8 @@ def erfcx_of_positive(x: Any) -> Any:
 def _exp_of_square(x: Any) -> Any:
     """exp(x^2), with x^2 split into an exact part and the rest."""
     high = where(abs(x) < 64, rint(x * 16) / 16, 64.0)
-    made = emit(ops.exp, high * high)
-    rest = emit(ops.expm1, (x - high) * (x + high))
+    made = exp(high * high)
+    rest = expm1((x - high) * (x + high))
     return where(made == math.inf, made, made + made * rest)
 
 
@@ -53,9 +54,9 @@ def falling_bell(x: Any) -> Any:
     square is exact."""
     x = where(abs(x) > 40, 40.0, x)                # NaN stays
     half = 0.5 * x * x
-    near = emit(ops.floor, x * 16 + 0.5) * (1 / 16)
+    near = floor(x * 16 + 0.5) * (1 / 16)
     lost = (0.5 * near * near - half) + 0.5 * (x - near) * (x + near)
-    return emit(ops.exp, -half) * (1 - lost)
+    return exp(-half) * (1 - lost)
 
 
 def _slope_of_complement(y: Any, x: Any) -> Any:
@@ -115,8 +116,8 @@ def _faddeeva(z: Any) -> Any:
     below = imag(z) < 0
     made = _upper(where(below, -z, z))
     on_line = imag(z) == 0                       # the sum loses the real part there
-    made = where(on_line, joined(emit(ops.exp, -real(z) ** 2), imag(made)), made)
-    return where(below, 2 * emit(ops.exp, -where(below, z, 0) ** 2) - made, made)
+    made = where(on_line, joined(exp(-real(z) ** 2), imag(made)), made)
+    return where(below, 2 * exp(-where(below, z, 0) ** 2) - made, made)
 
 
 @eager

@@ -16,7 +16,11 @@ from ...eager.dispatch import eager
 from ...eager.operands import strong
 from ...lax.strict import static_int
 from ...numpy import conj, exp, expm1, full_like, imag, log, log1p, rint, where
-from ...numpy.shorthand import add, choose, compare, div, inexact, mul, sub
+from ...numpy.arithmetic import square
+from ...numpy.extremes import maximum
+from ...numpy.logic import isfinite
+from ...numpy.rounding import floor
+from ...numpy.shorthand import inexact
 from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
 from .parts import one, real, together
@@ -83,18 +87,16 @@ def gammasgn(x: ArrayLike) -> Array:
 
 
 def gammasgn_of(x: Any) -> Any:
-    down = emit(ops.floor, x)
-    negative = compare(ops.lt, x, 0)
-    half = mul(down, 0.5)
-    odd = compare(ops.ne, emit(ops.floor, half), half)
-    sign = choose(negative, choose(odd, -1.0, 1.0), 1.0)
-    zero_sign = choose(compare(ops.lt, div(1.0, choose(compare(ops.eq, x, 0), x, 1.0)), 0), -1.0,
-                       1.0)
-    sign = choose(compare(ops.eq, x, 0), zero_sign, sign)
-    pole = emit(ops.and_, negative, compare(ops.eq, x, down))
-    made = choose(pole, np.nan, sign)
-    return choose(compare(ops.ne, x, x), x, add(mul(choose(emit(ops.is_finite, x), x, 0.0), 0.0),
-                                                made))
+    down = floor(x)
+    negative = x < 0
+    half = down * 0.5
+    odd = floor(half) != half
+    sign = where(negative, where(odd, -1.0, 1.0), 1.0)
+    zero_sign = where(1.0 / where(x == 0, x, 1.0) < 0, -1.0, 1.0)
+    sign = where(x == 0, zero_sign, sign)
+    pole = negative & (x == down)
+    made = where(pole, np.nan, sign)
+    return where(x != x, x, where(isfinite(x), x, 0.0) * 0.0 + made)
 
 
 @eager
@@ -108,7 +110,7 @@ def loggamma(x: ArrayLike) -> Array:
     x = inexact("loggamma", x)
     if x.value.type.dtype.is_complex:
         return _log_gamma(x)
-    return emit(ops.lgamma, mul(x, choose(compare(ops.lt, x, 0), math.nan, 1.0)))
+    return emit(ops.lgamma, x * where(x < 0, math.nan, 1.0))
 
 
 _SHIFT = 8
@@ -178,7 +180,7 @@ def gamma(x: ArrayLike) -> Array:
             ops.real, x))
         return strong(as_tracer(where(pole, math.nan, exp(_log_gamma(where(pole, 0.5, x))))))
     sign = emit(ops.stop_gradient, gammasgn_of(x))
-    return strong(mul(sign, emit(ops.exp, emit(ops.lgamma, x))))
+    return strong(sign * exp(emit(ops.lgamma, x)))
 
 
 @eager(static=("exact",))
@@ -191,9 +193,9 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
     if exact:
         raise NotImplementedError("factorial: exact=True is not supported, since it needs integers "
                                   "of unlimited size; pass exact=False")
-    n = real("factorial", n)
-    negative = compare(ops.lt, n, 0)
-    return choose(negative, 0.0, emit(ops.exp, emit(ops.lgamma, add(choose(negative, 0.0, n), 1))))
+    x = real("factorial", n)
+    negative = x < 0
+    return where(negative, 0.0, exp(emit(ops.lgamma, where(negative, 0.0, x) + 1)))
 
 
 @eager
@@ -209,14 +211,14 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
 
 def betaln_of(a: Any, b: Any) -> Any:
     a, b, pole = _without_poles(a, b)
-    smaller = compare(ops.lt, a, b)
-    small, large = choose(smaller, a, b), choose(smaller, b, a)
-    both = emit(ops.and_, compare(ops.ge, small, _LARGE), emit(ops.is_finite, add(a, b)))
-    first = choose(both, 1.0, small)
-    apart = add(emit(ops.lgamma, first), lgamma_drop(choose(both, 1.0, large), first))
-    made = choose(both, _betaln_of_large(choose(both, large, _LARGE), choose(both, small, _LARGE)),
-                  apart)
-    return choose(pole, math.inf, made)
+    smaller = a < b
+    small, large = where(smaller, a, b), where(smaller, b, a)
+    both = (small >= _LARGE) & isfinite(a + b)
+    first = where(both, 1.0, small)
+    apart = emit(ops.lgamma, first) + lgamma_drop(where(both, 1.0, large), first)
+    far = _betaln_of_large(where(both, large, _LARGE), where(both, small, _LARGE))
+    made = where(both, far, apart)
+    return where(pole, math.inf, made)
 
 
 def _without_poles(a: Any, b: Any) -> Any:
@@ -225,31 +227,26 @@ def _without_poles(a: Any, b: Any) -> Any:
     Where a is an integer that is not positive, |beta(a, b)| is beta(1 - a - b, b) if b is a
     positive integer and that is defined, and infinite otherwise. Source: `scipy.special.beta`.
     """
-    smaller = compare(ops.lt, a, b)
-    small, large = choose(smaller, a, b), choose(smaller, b, a)
-    pole = emit(ops.and_, compare(ops.le, small, 0),
-                compare(ops.eq, small, emit(ops.floor, small)))
-    pole = emit(ops.and_, pole, emit(ops.is_finite, add(small, large)))
-    whole = emit(ops.and_, compare(ops.gt, large, 0),
-                 compare(ops.eq, large, emit(ops.floor, large)))
-    turned = emit(ops.and_, whole, compare(ops.le, add(small, large), 0))
-    turned = emit(ops.and_, pole, turned)
-    rest = sub(sub(1, small), large)
-    return (choose(turned, rest, small), large,
-            emit(ops.and_, pole, emit(ops.not_, turned)))
+    smaller = a < b
+    small, large = where(smaller, a, b), where(smaller, b, a)
+    pole = (small <= 0) & (small == floor(small))
+    pole = pole & isfinite(small + large)
+    whole = (large > 0) & (large == floor(large))
+    turned = pole & (whole & (small + large <= 0))
+    rest = 1 - small - large
+    return where(turned, rest, small), large, pole & ~turned
 
 
 def _betaln_of_large(a: Any, b: Any) -> Any:
     """betaln for a >= b >= 8: Stirling's formula, its large terms as logarithms of quotients."""
-    whole = add(a, b)
-    share = div(b, whole)
-    made = sub(add(_stirling(a), _stirling(b)), _stirling(whole))
-    made = add(made, sub(0.5 * math.log(2 * math.pi), mul(0.5, emit(ops.log, b))))
-    near = compare(ops.lt, share, 0.25)          # XLA's log1p of f64 loses digits below -0.3
-    log = choose(near, emit(ops.log1p, choose(near, emit(ops.neg, share), 0.0)),
-                 emit(ops.log, choose(near, 0.5, div(a, whole))))
-    made = add(made, mul(sub(a, 0.5), log))
-    return add(made, mul(b, emit(ops.log, share)))
+    whole = a + b
+    share = b / whole
+    made = _stirling(a) + _stirling(b) - _stirling(whole)
+    made = made + (0.5 * math.log(2 * math.pi) - 0.5 * log(b))
+    near = share < 0.25          # XLA's log1p of f64 loses digits below -0.3
+    of_rest = where(near, log1p(where(near, -share, 0.0)), log(where(near, 0.5, a / whole)))
+    made = made + (a - 0.5) * of_rest
+    return made + b * log(share)
 
 
 _LARGE = 8.0
@@ -260,29 +257,29 @@ def lgamma_drop(x: Any, by: Any) -> Any:
 
     Source: NIST DLMF 5.11.1.
     """
-    to = add(x, by)
-    is_large = emit(ops.and_, compare(ops.ge, x, _LARGE), compare(ops.ge, to, _LARGE))
-    is_large = emit(ops.and_, is_large, emit(ops.is_finite, to))
-    start, end = choose(is_large, x, _LARGE), choose(is_large, to, _LARGE)
-    step = choose(is_large, by, 0.0)
-    made = sub(step, mul(sub(start, 0.5), emit(ops.log1p, div(step, start))))
-    made = sub(made, mul(step, emit(ops.log, end)))
-    made = add(made, sub(_stirling(start), _stirling(end)))
+    to = x + by
+    is_large = (x >= _LARGE) & (to >= _LARGE)
+    is_large = is_large & isfinite(to)
+    start, end = where(is_large, x, _LARGE), where(is_large, to, _LARGE)
+    step = where(is_large, by, 0.0)
+    made = step - (start - 0.5) * log1p(step / start)
+    made = made - step * log(end)
+    made = made + (_stirling(start) - _stirling(end))
     # where the quotient may be denormal, which counts as 0; f16 has no such numbers
-    huge = compare(ops.gt, start, math.inf if start.dtype == np.float16 else 1e30)
-    made = choose(huge, emit(ops.neg, mul(step, emit(ops.log, end))), made)
-    small = [emit(ops.lgamma, choose(is_large, 1.0, v)) for v in (x, to)]
-    return choose(is_large, made, sub(*small))
+    huge = start > (math.inf if start.dtype == np.float16 else 1e30)
+    made = where(huge, -(step * log(end)), made)
+    first, last = [emit(ops.lgamma, where(is_large, 1.0, v)) for v in (x, to)]
+    return where(is_large, made, first - last)
 
 
 def _stirling(x: Any) -> Any:
     """lgamma(x) less (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 8."""
-    inverse = div(1.0, x)
-    squared = emit(ops.square, inverse)
+    inverse = 1.0 / x
+    squared = square(inverse)
     made: Any = _STIRLING_TERMS[-1]
     for term in _STIRLING_TERMS[-2::-1]:
-        made = add(mul(made, squared), term)
-    return mul(made, inverse)
+        made = made * squared + term
+    return made * inverse
 
 
 @eager
@@ -293,14 +290,14 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
     Array(0.083, dtype=float32)
     """
     a, b = together("beta", a, b)
-    size = emit(ops.exp, betaln_of(a, b))
-    sign = mul(mul(gammasgn_of(a), gammasgn_of(b)), gammasgn_of(add(a, b)))
-    sign = choose(compare(ops.eq, size, 0), 1.0, sign)         # also where gamma(a + b) has a pole
-    turned = emit(ops.and_, compare(ops.ne, sign, sign), emit(ops.is_finite, size))
-    larger = emit(ops.max, a, b)
-    half = mul(larger, 0.5)
-    odd = compare(ops.ne, half, emit(ops.floor, half))
-    return strong(mul(choose(turned, choose(odd, -1.0, 1.0), sign), size))
+    size: Any = exp(betaln_of(a, b))
+    sign = gammasgn_of(a) * gammasgn_of(b) * gammasgn_of(a + b)
+    sign = where(size == 0, 1.0, sign)         # also where gamma(a + b) has a pole
+    turned = (sign != sign) & isfinite(size)
+    larger = maximum(a, b)
+    half = larger * 0.5
+    odd = half != floor(half)
+    return strong(where(turned, where(odd, -1.0, 1.0), sign) * size)
 
 
 @eager
@@ -311,12 +308,12 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
     Array(24., dtype=float32)
     """
     z, m = together("poch", z, m)
-    raised = emit(ops.exp, emit(ops.neg, lgamma_drop(z, m)))
-    sign = emit(ops.stop_gradient, mul(gammasgn_of(add(z, m)), gammasgn_of(z)))
-    made = mul(raised, sign)
-    nothing = emit(ops.and_, compare(ops.eq, m, 0), compare(ops.ne, made, 1))
+    raised = exp(-lgamma_drop(z, m))
+    sign = emit(ops.stop_gradient, gammasgn_of(z + m) * gammasgn_of(z))
+    made = raised * sign
+    nothing = (m == 0) & (made != 1)
     # 1 at a pole; elsewhere 1 with its derivative
-    return strong(as_tracer(choose(nothing, 1.0, made)))
+    return strong(as_tracer(where(nothing, 1.0, made)))
 
 
 @eager(static=("d",))
@@ -330,7 +327,7 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
     total = n * (n - 1) / 4 * math.log(math.pi)
     made: Any = full_like(a, total)
     for k in range(n):
-        made = add(emit(ops.lgamma, sub(a, k / 2)), made)
+        made = emit(ops.lgamma, a - k / 2) + made
     return strong(made)
 
 

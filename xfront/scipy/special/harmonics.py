@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from xfront_ir import ops
 
 from ...base.errors import ConcretizationTypeError
 from ...binding.annotations import Array, ArrayLike
@@ -16,7 +15,8 @@ from ...lax.control_flow import fori_loop
 from ...lax.elementwise import complex as joined
 from ...lax.strict import static_int
 from ...numpy import broadcast_arrays, sqrt, where
-from ...tracing.trace import emit
+from ...numpy.rounding import floor
+from ...numpy.transcendental import cos, sin
 from ...tracing.tracer import Tracer
 from .parts import wide
 
@@ -60,16 +60,16 @@ def _harmonics(n: Any, m: Any, theta: Any, phi: Any, n_max: int) -> Any:
     n, m, theta, phi = broadcast_arrays(n, m, theta, phi)
     degree, order = n.astype(theta.dtype), m.astype(theta.dtype)
     made = _legendre(degree, abs(order), theta, static_int("n_max", n_max))
-    odd = order - 2 * emit(ops.floor, order * 0.5)
+    odd = order - 2 * floor(order * 0.5)
     made = where(order < 0, 1 - 2 * odd, 1.0) * made
     angle = order * phi
-    return joined(made * emit(ops.cos, angle), made * emit(ops.sin, angle))
+    return joined(made * cos(angle), made * sin(angle))
 
 
 def _legendre(n: Any, m: Any, theta: Any, n_max: int) -> Any:
     """The associated Legendre functions at cos(theta), normalised over the sphere: from degree m
     upwards by their recurrence."""
-    x, sine = emit(ops.cos, theta), emit(ops.sin, theta)
+    x, sine = cos(theta), sin(theta)
     one = x * 0 + 1
 
     def climb(k: Any, start: Any) -> Any:

@@ -19,6 +19,7 @@ from ...eager.operands import strong
 from ...lax.control_flow import while_loop
 from ...lax.shape import stop_gradient
 from ...numpy import exp, log, rint, where
+from ...numpy.rounding import floor
 from ...tracing.trace import emit
 from .gammas import gammasgn_of
 from .parts import wide
@@ -55,7 +56,7 @@ def _series(tops: tuple[Any, ...], bottom: Any, x: Any, first: Any = 1) -> Any:
 
 def _is_pole(x: Any) -> Any:
     """Whether gamma(x) is infinite."""
-    return (x <= 0) & (emit(ops.floor, x) == x)
+    return (x <= 0) & (floor(x) == x)
 
 
 def _ratio(tops: tuple[Any, ...], bottoms: tuple[Any, ...]) -> tuple[Any, Any]:

@@ -20,6 +20,8 @@ from ...eager.dispatch import eager
 from ...eager.operands import strong
 from ...lax.control_flow import while_loop
 from ...numpy import rint, where
+from ...numpy.rounding import floor
+from ...numpy.transcendental import cos, exp, log, log1p, sin
 from ...tracing.trace import emit
 from . import coefficients as known
 from .faddeeva import erfcx_of, falling_bell
@@ -78,12 +80,12 @@ def _first(x: Any) -> Any:
     """E1(x) for x >= 0."""
     near, middle, far = x < 1, x > 2.5, x > 6
     z = where(near, x, 0.5)
-    series = chebyshev(z, 0, 1, known.E1_NEAR) - _EULER - emit(ops.log, z)
+    series = chebyshev(z, 0, 1, known.E1_NEAR) - _EULER - log(z)
     v = 1 / where(near, 1.0, x)
     made = chebyshev(where(middle, 0.5, v), 2 / 5, 1, known.E1_NEXT)
     made = where(middle, chebyshev(where(far, 0.25, v), 1 / 6, 2 / 5, known.E1_MIDDLE), made)
     made = where(far, chebyshev(where(far, v, 0.1), 0, 1 / 6, known.E1_FAR), made)
-    return where(near, series, emit(ops.exp, -x) * v * made)
+    return where(near, series, exp(-x) * v * made)
 
 
 def _positive(x: Any) -> Any:
@@ -92,19 +94,18 @@ def _positive(x: Any) -> Any:
     z = where(near, x, 1.0)
     close = abs(z - _ROOT) < 0.2                 # a choice, as XLA would add two constants up
     off = z - where(close, _ROOT_HIGH, _ROOT) - where(close, _ROOT_LOW, 0.0)
-    log = where(close, emit(ops.log1p, where(close, off, 0.0) / _ROOT),
-                 emit(ops.log, z / _ROOT))
+    log_z = where(close, log1p(where(close, off, 0.0) / _ROOT), log(z / _ROOT))
     least = z < 2
     rest = where(least, chebyshev(where(least, z, 1.0), 0, 2, known.EI_NEAR),
                  chebyshev(where(least, 4.0, z), 2, 6, known.EI_NEXT))
-    series = log + off * rest
+    series = log_z + off * rest
     v = 1 / where(near, 6.0, x)
     made = chebyshev(where(v < 1 / 12, 0.1, v), 1 / 12, 1 / 6, known.EI_MIDDLE)
     made = where(v < 1 / 12, chebyshev(v, 1 / 24, 1 / 12, known.EI_FAR), made)
     made = where(v < 1 / 24, chebyshev(where(v < 1 / 24, v, 0.0), 0, 1 / 24, known.EI_FARTHER),
                   made)
     large = x > 80                               # a square root squared overflows later
-    root = emit(ops.exp, where(near, 6.0, x) * where(large, 0.5, 1.0))
+    root = exp(where(near, 6.0, x) * where(large, 0.5, 1.0))
     made = where(near, series, root * v * made * where(large, root, 1.0))
     return where(x == math.inf, x, made)
 
@@ -114,7 +115,7 @@ def _exponential(x: Any) -> Any:
     return where(below, -_first(where(below, -x, 1.0)), _positive(where(below, 1.0, x)))
 
 
-_expi = with_slopes(_exponential, lambda y, x: emit(ops.exp, x) / x)
+_expi = with_slopes(_exponential, lambda y, x: exp(x) / x)
 
 
 @eager
@@ -157,8 +158,8 @@ def _general(n: Any, x: Any) -> Any:
         k, power, total, change = state
         power = power * -z / k
         bottom = k - (order - 1)
-        log = emit(ops.log, z) - digamma(order)
-        term = power * where(bottom == 0, log, 1 / where(bottom == 0, 1.0, bottom))
+        at_pole = log(z) - digamma(order)
+        term = power * where(bottom == 0, at_pole, 1 / where(bottom == 0, 1.0, bottom))
         return k + 1, power, total - term, abs(term)
 
     one = z * 0 + 1
@@ -177,13 +178,13 @@ def _general(n: Any, x: Any) -> Any:
     start = 1 / (w + order)
     fraction = while_loop(lambda s: (abs(s[2]) > eps * s[3]).any() & (s[0] < 400).all(), nested,
                           (one, start, start, start))[3]
-    made = where(near, series, emit(ops.exp, -w) * fraction)
+    made = where(near, series, exp(-w) * fraction)
     first = _expi(-where(x > 0, x, 1.0))
-    zeroth = emit(ops.exp, -x) / x
+    zeroth = exp(-x) / x
     at_zero = where(n > 1, 1 / where(n > 1, n - 1, 1.0), math.inf)
     made = where(n == 0, zeroth, where(n == 1, -first, made))
     made = where(x == 0, at_zero, where(x == math.inf, 0.0, made))
-    right = (x >= 0) & (n >= 0) & (emit(ops.floor, n) == n)
+    right = (x >= 0) & (n >= 0) & (floor(n) == n)
     return where(right, made, math.nan)
 
 
@@ -221,7 +222,7 @@ def _both(x: Any) -> Any:
     near, far = size < 4, size > 8
     z = where(near, size, 1.0)
     si = z * chebyshev(z * z, 0, 16, known.SI_NEAR)
-    ci = emit(ops.log, z) + _EULER + z * z * chebyshev(z * z, 0, 16, known.CI_NEAR)
+    ci = log(z) + _EULER + z * z * chebyshev(z * z, 0, 16, known.CI_NEAR)
     endless = size == math.inf
     w = where(near | endless, 4.0, size)
     v = 1 / (w * w)
@@ -230,7 +231,7 @@ def _both(x: Any) -> Any:
                chebyshev(inner, 1 / 64, 1 / 16, known.SICI_F_MIDDLE)) / w
     g = where(far, chebyshev(outer, 0, 1 / 64, known.SICI_G_FAR),
                chebyshev(inner, 1 / 64, 1 / 16, known.SICI_G_MIDDLE)) * v
-    sine, cosine = emit(ops.sin, w), emit(ops.cos, w)
+    sine, cosine = sin(w), cos(w)
     si = where(near, si, math.pi / 2 - f * cosine - g * sine)
     ci = where(near, ci, f * sine - g * cosine)
     return where(endless, math.pi / 2, si), where(endless, 0.0, ci)
@@ -238,11 +239,11 @@ def _both(x: Any) -> Any:
 
 def _slope_of_sine(_: Any, x: Any) -> Any:
     zero = x == 0
-    return where(zero, 1.0, emit(ops.sin, x) / where(zero, 1.0, x))
+    return where(zero, 1.0, sin(x) / where(zero, 1.0, x))
 
 
 _sine = with_slopes(lambda x: where(x < 0, -1.0, 1.0) * _both(x)[0], _slope_of_sine)
-_cosine = with_slopes(lambda x: _both(x)[1], lambda y, x: emit(ops.cos, x) / x)
+_cosine = with_slopes(lambda x: _both(x)[1], lambda y, x: cos(x) / x)
 
 
 @eager
@@ -265,11 +266,11 @@ def _quarter_turns(x: Any) -> tuple[Any, Any]:
     """sin and cos of pi x^2 / 2; the angle is reduced modulo a turn before it is rounded."""
     whole = rint(x)
     rest = x - whole
-    odd = whole - 2 * emit(ops.floor, whole * 0.5)
+    odd = whole - 2 * floor(whole * 0.5)
     part = whole * rest * 2
     part = part - 4 * rint(part * 0.25)
     angle = (odd + part + rest * rest) * (math.pi / 2)
-    return emit(ops.sin, angle), emit(ops.cos, angle)
+    return sin(angle), cos(angle)
 
 
 def _fresnel_pair(x: Any) -> tuple[Any, Any]:
@@ -322,16 +323,16 @@ def _dilogarithm(x: Any) -> Any:
     w = where(high, 1 / where(high, y, 1.0) - 1, where(low, -y, y - 1))
     made = w * chebyshev(where(abs(w) <= 0.5, w, 0.0), -0.5, 0.5, known.SPENCE)
     z = where(low & (y > 0), y, 0.25)
-    reflected = math.pi ** 2 / 6 - emit(ops.log, z) * emit(ops.log, 1 - z) - made
+    reflected = math.pi ** 2 / 6 - log(z) * log(1 - z) - made
     made = where(low, where(y == 0, math.pi ** 2 / 6, reflected), made)
-    log = emit(ops.log, where(large, x, 1.0))
-    made = where(large, -0.5 * log * log - made, made)
+    log_x = log(where(large, x, 1.0))
+    made = where(large, -0.5 * log_x * log_x - made, made)
     return where(x >= 0, where(x == math.inf, -math.inf, made), math.nan)
 
 
 def _slope_of_dilogarithm(_: Any, x: Any) -> Any:
     one = x == 1
-    return where(one, -1.0, emit(ops.log, x) / where(one, 1.0, 1 - x))
+    return where(one, -1.0, log(x) / where(one, 1.0, 1 - x))
 
 
 _spence = with_slopes(_dilogarithm, _slope_of_dilogarithm)
@@ -364,7 +365,7 @@ def _beside(h: Any, a: Any) -> Any:
     h, reach = emit(ops.broadcast_in_dim, h, **along), emit(ops.broadcast_in_dim, end, **along)
     t = reach * (0.5 * _NODES + 0.5).astype(h.dtype)
     inner = 1 + t * t
-    parts = emit(ops.exp, -0.5 * h * h * inner) / inner * (0.5 * _WEIGHTS).astype(h.dtype)
+    parts = exp(-0.5 * h * h * inner) / inner * (0.5 * _WEIGHTS).astype(h.dtype)
     return end * parts.sum(-1) * (0.5 / math.pi)
 
 
@@ -391,13 +392,13 @@ def _owen(h: Any, a: Any) -> Any:
 
 
 def _slope_in_h(_: Any, h: Any, a: Any) -> Any:
-    return (-0.5 / math.sqrt(2 * math.pi)) * emit(ops.exp, -0.5 * h * h) * emit(
+    return (-0.5 / math.sqrt(2 * math.pi)) * exp(-0.5 * h * h) * emit(
         ops.erf, a * h * math.sqrt(0.5))
 
 
 def _slope_in_a(_: Any, h: Any, a: Any) -> Any:
     inner = 1 + a * a
-    return (0.5 / math.pi) * emit(ops.exp, -0.5 * h * h * inner) / inner
+    return (0.5 / math.pi) * exp(-0.5 * h * h * inner) / inner
 
 
 _owens_t = with_slopes(_owen, _slope_in_h, _slope_in_a)

@@ -16,7 +16,9 @@ from ...binding.annotations import Array, ArrayLike
 from ...eager.dispatch import eager
 from ...eager.operands import convert, strong
 from ...numpy import exp, log, sqrt, where
-from ...numpy.shorthand import div, inexact, mul, sub
+from ...numpy.arithmetic import square
+from ...numpy.shorthand import inexact
+from ...numpy.transcendental import log1p
 from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
 from .faddeeva import erfcx_of_positive, falling_bell
@@ -53,13 +55,13 @@ def _slope_of_logit(_: Any, x: Any) -> Any:
 
 def _logit_body(x: Any) -> Any:
     """The logarithm of the quotient; next to 1/2, where that is next to 1, from its difference."""
-    odds = div(x, sub(1, x))
+    odds = x / (1 - x)
     if x.value.type.dtype.is_complex:
-        return emit(ops.log, odds)
+        return log(odds)
     near = abs(x - 0.5) < 0.25
     beside = where(near, x, 0.5)
-    return where(near, emit(ops.log1p, (2 * beside - 1) / (1 - beside)),
-                 emit(ops.log, where(near, 1.0, odds)))
+    return where(near, log1p((2 * beside - 1) / (1 - beside)),
+                 log(where(near, 1.0, odds)))
 
 
 _logit = with_slopes(_logit_body, _slope_of_logit)
@@ -99,7 +101,7 @@ _ndtr = with_slopes(_ndtr_body, lambda _, x: _density(x))
 def ndtr_of(x: Any) -> Any:
     """`ndtr` of a tracer."""
     if x.value.type.dtype.bits < 32:
-        return mul(emit(ops.erfc, mul(x, -math.sqrt(0.5))), 0.5)
+        return emit(ops.erfc, x * -math.sqrt(0.5)) * 0.5
     return as_tracer(_ndtr(x))
 
 
@@ -232,7 +234,7 @@ def _erfcinv_of(y: Any) -> Any:
 
 def log_density_of(x: Any) -> Any:
     """The logarithm of the normal density."""
-    return sub(mul(emit(ops.square, x), -0.5), 0.5 * math.log(2 * math.pi))
+    return square(x) * -0.5 - 0.5 * math.log(2 * math.pi)
 
 
 @eager(static=("series_order",))
@@ -259,10 +261,10 @@ def _log_ndtr(x: Any) -> Any:
     tail = scaled * falling_bell(where(below, 0.0, x))
     near = 1.0 - tail
     rounded = ((1.0 - near) - tail) / near
-    made = emit(ops.log, where(below, scaled, near))
+    made = log(where(below, scaled, near))
     made = where(below, made - 0.5 * x * x, made + rounded)
     near, twice = _beside_half(x)
-    made = where(near, emit(ops.log1p, twice) - math.log(2), made)
+    made = where(near, log1p(twice) - math.log(2), made)
     return where(x == -math.inf, x, made)
 
 

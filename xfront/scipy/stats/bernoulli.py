@@ -8,13 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from xfront_ir import ops
-
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import add, choose, compare, sub
-from ...tracing.trace import emit
+from ...numpy.ufuncs import where
 from ..special.entropies import xlog1py_of, xlogy_of
-from .families import Family, negative, probability
+from .families import Family, probability
 
 _EXAMPLES = {
     "logpmf": "[0., 1.], 0.25 -> [-0.288, -1.386]",
@@ -29,16 +26,16 @@ _fixed = Family("bernoulli", "p", placed="", low=0.0, high=1.0, valid=probabilit
 
 
 def _log_mass(k: Any, p: Any) -> Any:
-    return add(xlogy_of(k, p), xlog1py_of(sub(1, k), negative(p)))
+    return xlogy_of(k, p) + xlog1py_of(1 - k, -p)
 
 
 def _point_below(q: Any, p: Any) -> Any:
-    right = emit(ops.and_, probability(q), probability(p))
-    return choose(right, choose(compare(ops.le, q, sub(1, p)), 0.0, 1.0), math.nan)
+    right = probability(q) & probability(p)
+    return where(right, where(q <= 1 - p, 0.0, 1.0), math.nan)
 
 
 logpmf, pmf = _whole.densities(_log_mass)
-cdf = _fixed.chance("cdf", lambda k, p: choose(compare(ops.lt, k, 1), sub(1, p), 1.0))
+cdf = _fixed.chance("cdf", lambda k, p: where(k < 1, 1 - p, 1.0))
 ppf = _fixed.function("ppf", "q", _point_below)
 
 __all__ = ["cdf", "logpmf", "pmf", "ppf"]

@@ -10,11 +10,10 @@ from typing import Any
 from xfront_ir import ops
 
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import add, sub
 from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of, xlogy_of
 from ..special.gammas import betaln_of
-from .families import Family, log_of, negative, positive
+from .families import Family, log_of, positive
 
 _EXAMPLES = {
     "logpdf": "[0.2, 0.5], 2., 2. -> [-0.041,  0.405]",
@@ -28,8 +27,8 @@ _beta = Family("beta", "a b", low=0.0, high=1.0, inside=0.5, valid=positive, exa
 
 
 def _log_density(z: Any, a: Any, b: Any) -> Any:
-    powers = add(xlogy_of(sub(a, 1), z), xlog1py_of(sub(b, 1), negative(z)))
-    return sub(powers, betaln_of(a, b))
+    powers = xlogy_of(a - 1, z) + xlog1py_of(b - 1, -z)
+    return powers - betaln_of(a, b)
 
 
 def _below(z: Any, a: Any, b: Any) -> Any:
@@ -37,7 +36,7 @@ def _below(z: Any, a: Any, b: Any) -> Any:
 
 
 def _above(z: Any, a: Any, b: Any) -> Any:
-    return emit(ops.betainc, b, a, sub(1, z))
+    return emit(ops.betainc, b, a, 1 - z)
 
 
 logpdf, pdf = _beta.densities(_log_density)

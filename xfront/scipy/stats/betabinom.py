@@ -10,7 +10,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import add, choose, compare, stopped, sub
+from ...numpy.ufuncs import where
 from ...tracing.trace import emit
 from ..special.gammas import betaln_of
 from .binom import log_choices
@@ -18,7 +18,7 @@ from .families import Family, positive
 
 
 def _valid(n: Any, a: Any, b: Any) -> Any:
-    return emit(ops.and_, compare(ops.ge, n, 0), positive(a, b))
+    return (n >= 0) & positive(a, b)
 
 
 _EXAMPLES = {
@@ -30,10 +30,10 @@ _betabinom = Family("betabinom", "n a b", placed="loc", low=0.0, high=lambda n, 
 
 
 def _log_mass(k: Any, n: Any, a: Any, b: Any) -> Any:
-    share = sub(betaln_of(add(k, a), add(sub(n, k), b)), betaln_of(a, b))
+    share = betaln_of(k + a, n - k + b) - betaln_of(a, b)
     # with n = k = 0 both logarithms are the same, but a compiler rounds them differently
-    share = sub(share, choose(compare(ops.eq, n, 0), stopped(share), 0.0))
-    return add(log_choices(n, k), share)
+    share = share - where(n == 0, emit(ops.stop_gradient, share), 0.0)
+    return log_choices(n, k) + share
 
 
 logpmf, pmf = _betabinom.densities(_log_mass)

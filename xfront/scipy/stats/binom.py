@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from xfront_ir import ops
-
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import add, compare, sub
-from ...tracing.trace import emit
+from ...numpy.transcendental import log1p
 from ..special.entropies import xlog1py_of, xlogy_of
 from ..special.gammas import betaln_of
-from .families import Family, negative, probability
+from .families import Family, probability
 
 
 def _valid(n: Any, p: Any) -> Any:
-    return emit(ops.and_, compare(ops.ge, n, 0), probability(p))
+    return (n >= 0) & probability(p)
 
 
 _EXAMPLES = {
@@ -31,12 +28,12 @@ _binom = Family("binom", "n p", placed="loc", low=0.0, high=lambda n, p: n, vali
 
 def log_choices(n: Any, k: Any) -> Any:
     """The logarithm of the number of ways to choose k of n."""
-    return negative(add(emit(ops.log1p, n), betaln_of(add(sub(n, k), 1), add(k, 1))))
+    return -(log1p(n) + betaln_of(n - k + 1, k + 1))
 
 
 def _log_mass(k: Any, n: Any, p: Any) -> Any:
-    powers = add(xlogy_of(k, p), xlog1py_of(sub(n, k), negative(p)))
-    return add(log_choices(n, k), powers)
+    powers = xlogy_of(k, p) + xlog1py_of(n - k, -p)
+    return log_choices(n, k) + powers
 
 
 logpmf, pmf = _binom.densities(_log_mass)

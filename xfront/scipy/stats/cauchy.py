@@ -12,9 +12,11 @@ from xfront_ir import ops
 
 from ...base.on_demand import shown as _shown
 from ...eager.operands import filled
-from ...numpy.shorthand import add, choose, compare, div, mul, sub
+from ...numpy.arithmetic import square
+from ...numpy.transcendental import log, log1p, tan
+from ...numpy.ufuncs import where
 from ...tracing.trace import emit
-from .families import Family, mirrored, negative
+from .families import Family, mirrored
 
 _EXAMPLES = {
     "logpdf": "[0., 1.] -> [-1.145, -1.838]",
@@ -31,33 +33,33 @@ _cauchy = Family("cauchy", examples=_EXAMPLES)
 
 def _log_density(z: Any) -> Any:
     """For large z by 1 + z^2 = z^2 (1 + 1 / z^2), as squares overflow."""
-    large = compare(ops.gt, emit(ops.abs, z), 1)
-    near, far = choose(large, 1.0, z), choose(large, emit(ops.abs, z), 1.0)
-    beyond = add(mul(emit(ops.log, far), 2), emit(ops.log1p, emit(ops.square, div(1.0, far))))
-    return sub(-math.log(math.pi), choose(large, beyond, emit(ops.log1p, emit(ops.square, near))))
+    large = abs(z) > 1
+    near, far = where(large, 1.0, z), where(large, abs(z), 1.0)
+    beyond = log(far) * 2 + log1p(square(1.0 / far))
+    return -math.log(math.pi) - where(large, beyond, log1p(square(near)))
 
 
 def _above(z: Any) -> Any:
     """Probability of more than z, exact in the tail."""
-    return mul(emit(ops.atan2, filled(z.home, 1.0, z.value.type, z.weak), z), 1 / math.pi)
+    return emit(ops.atan2, filled(z.home, 1.0, z.value.type, z.weak), z) * (1 / math.pi)
 
 
 def _point_below(q: Any) -> Any:
     """tan(pi (q - 1/2)); by the cotangent in both tails."""
-    q = emit(ops.abs, q)                       # -0 would give a tangent of the other sign
-    low, high = compare(ops.lt, q, 0.25), compare(ops.gt, q, 0.75)
-    tail = choose(low, q, choose(high, sub(1, q), 0.25))
-    far = div(-1.0, emit(ops.tan, mul(tail, math.pi)))
-    middle = choose(low, 0.5, choose(high, 0.5, q))
-    near = emit(ops.tan, mul(sub(middle, 0.5), math.pi))
-    return choose(low, far, choose(high, negative(far), near))
+    q = abs(q)                       # -0 would give a tangent of the other sign
+    low, high = q < 0.25, q > 0.75
+    tail = where(low, q, where(high, 1 - q, 0.25))
+    far = -1.0 / tan(tail * math.pi)
+    middle = where(low, 0.5, where(high, 0.5, q))
+    near = tan((middle - 0.5) * math.pi)
+    return where(low, far, where(high, -far, near))
 
 
 logpdf, pdf = _cauchy.densities(_log_density)
-cdf = _cauchy.chance("cdf", lambda z: _above(negative(z)))
+cdf = _cauchy.chance("cdf", lambda z: _above(-z))
 sf = _cauchy.chance("sf", _above)
-logcdf = _cauchy.chance("logcdf", lambda z: emit(ops.log, _above(negative(z))))
-logsf = _cauchy.chance("logsf", lambda z: emit(ops.log, _above(z)))
+logcdf = _cauchy.chance("logcdf", lambda z: log(_above(-z)))
+logsf = _cauchy.chance("logsf", lambda z: log(_above(z)))
 ppf = _cauchy.quantile("ppf", _point_below)
 isf = _cauchy.quantile("isf", lambda q: mirrored(_point_below(q)))
 

@@ -12,7 +12,6 @@ from typing import Any
 from xfront_ir import ops
 
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import mul, sub
 from ...tracing.trace import emit
 from .families import Family, log_of, positive
 
@@ -28,20 +27,20 @@ _chi2 = Family("chi2", "df", low=0.0, inside=1.0, valid=positive, examples=_EXAM
 
 
 def _log_density(power: Any, z: Any, df: Any) -> Any:
-    half, z = mul(df, 0.5), mul(z, 0.5)
-    made = sub(sub(power, z), emit(ops.lgamma, half))
-    return sub(made, mul(half, math.log(2)))
+    half, z = df * 0.5, z * 0.5
+    made = power - z - emit(ops.lgamma, half)
+    return made - half * math.log(2)
 
 
 def _below(z: Any, df: Any) -> Any:
-    return emit(ops.igamma, mul(df, 0.5), mul(z, 0.5))
+    return emit(ops.igamma, df * 0.5, z * 0.5)
 
 
 def _above(z: Any, df: Any) -> Any:
-    return emit(ops.igammac, mul(df, 0.5), mul(z, 0.5))
+    return emit(ops.igammac, df * 0.5, z * 0.5)
 
 
-logpdf, pdf = _chi2.densities(_log_density, power=lambda df: sub(mul(df, 0.5), 1))
+logpdf, pdf = _chi2.densities(_log_density, power=lambda df: df * 0.5 - 1)
 cdf = _chi2.chance("cdf", _below)
 sf = _chi2.chance("sf", _above)
 logcdf = _chi2.chance("logcdf", log_of(_below, _above))

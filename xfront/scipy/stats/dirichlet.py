@@ -16,7 +16,8 @@ from ...base.on_demand import shown as _shown
 from ...binding.annotations import Array, ArrayLike
 from ...eager.dispatch import eager
 from ...eager.operands import convert, promote_inexact
-from ...numpy.shorthand import choose, compare, sub
+from ...numpy.transcendental import exp
+from ...numpy.ufuncs import where
 from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
 from ..special.entropies import xlogy_of
@@ -50,7 +51,7 @@ def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     >>> stats.dirichlet.pdf(jnp.array([0.25, 0.75]), jnp.array([2., 2.]))
     Array(1.125, dtype=float32)
     """
-    return emit(ops.exp, _log_density(x, alpha))
+    return exp(_log_density(x, alpha))
 
 
 def _log_density(x: Any, alpha: Any) -> Any:
@@ -67,20 +68,19 @@ def _log_density(x: Any, alpha: Any) -> Any:
     computed = dtypes.f32 if dtype.bits < 32 else dtype
     x, alpha = convert(x, computed), convert(alpha, computed)
     if x.shape[0] < count:
-        last = sub(1, emit(ops.reduce_sum, x, axes=(0,)))
+        last = 1 - emit(ops.reduce_sum, x, axes=(0,))
         x = emit(ops.concatenate, x, emit(ops.reshape, last, shape=(1, *last.shape)),
                  dimension=0)
-    off = emit(ops.abs, sub(emit(ops.reduce_sum, x, axes=(0,)), 1))
+    off = abs(emit(ops.reduce_sum, x, axes=(0,)) - 1)
     apart = max(_APART, 8 * float(finfo(dtype.numpy).eps))
-    along = emit(ops.broadcast_in_dim, sub(alpha, 1), shape=x.shape, dims=(0,))
-    out = emit(ops.or_, compare(ops.gt, off, apart),
-               compare(ops.lt, emit(ops.reduce_min, x, axes=(0,)), 0))
+    along = emit(ops.broadcast_in_dim, alpha - 1, shape=x.shape, dims=(0,))
+    out = (off > apart) | (emit(ops.reduce_min, x, axes=(0,)) < 0)
     made = emit(ops.reduce_sum, xlogy_of(along, x), axes=(0,))
-    whole = sub(emit(ops.reduce_sum, emit(ops.lgamma, alpha), axes=(0,)),
-                emit(ops.lgamma, emit(ops.reduce_sum, alpha, axes=(0,))))
-    made = choose(out, -math.inf, sub(made, whole))
-    valid = compare(ops.gt, emit(ops.reduce_min, alpha, axes=(0,)), 0)
-    return convert(as_tracer(choose(valid, made, math.nan)), dtype, weak)
+    whole = emit(ops.reduce_sum, emit(ops.lgamma, alpha), axes=(0,))
+    whole = whole - emit(ops.lgamma, emit(ops.reduce_sum, alpha, axes=(0,)))
+    made = where(out, -math.inf, made - whole)
+    valid = emit(ops.reduce_min, alpha, axes=(0,)) > 0
+    return convert(as_tracer(where(valid, made, math.nan)), dtype, weak)
 
 
 __all__ = ["logpdf", "pdf"]

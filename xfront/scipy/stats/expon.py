@@ -5,11 +5,10 @@ Source: `scipy.stats.expon`.
 
 from __future__ import annotations
 
-from xfront_ir import ops
-
 from ...base.on_demand import shown as _shown
-from ...tracing.trace import emit
-from .families import Family, log1mexp, negative
+from ...numpy.arithmetic import negative
+from ...numpy.transcendental import exp, expm1, log1p
+from .families import Family, log1mexp
 
 _EXAMPLES = {
     "logpdf": "[0.5, 1.] -> [-0.5, -1. ]",
@@ -23,11 +22,11 @@ _EXAMPLES = {
 _expon = Family("expon", low=0.0, inside=1.0, examples=_EXAMPLES)
 
 logpdf, pdf = _expon.densities(negative)
-cdf = _expon.chance("cdf", lambda z: negative(emit(ops.expm1, negative(z))))
-sf = _expon.chance("sf", lambda z: emit(ops.exp, negative(z)))
+cdf = _expon.chance("cdf", lambda z: -expm1(-z))
+sf = _expon.chance("sf", lambda z: exp(-z))
 logcdf = _expon.chance("logcdf", log1mexp)
 logsf = _expon.chance("logsf", negative)
-ppf = _expon.quantile("ppf", lambda q: negative(emit(ops.log1p, negative(q))))
+ppf = _expon.quantile("ppf", lambda q: -log1p(-q))
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 __dir__ = _shown(globals())

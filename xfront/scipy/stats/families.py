@@ -17,14 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from xfront_ir import dtypes, ops
+from xfront_ir import dtypes
 
 from ...base.docstrings import with_example
 from ...eager.dispatch import eager
 from ...eager.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
-from ...numpy.shorthand import add, choose, compare, div, mul, sub
-from ...numpy.ufuncs import like, where
-from ...tracing.trace import emit
+from ...numpy.rounding import floor
+from ...numpy.transcendental import exp, expm1, log, log1p
+from ...numpy.ufuncs import where
 from ...tracing.tracer import Tracer
 from ...transforms.custom_jvp import custom_jvp
 from ...transforms.symbolic import SymbolicZero
@@ -73,33 +73,34 @@ class Family:
         `power`: the exponent of a power of z in the density, from the shape parameters. Then the
         logarithm of that power is the first argument of `log_density`.
         """
-        def log(x: Any, *rest: Any, zero: Any = None) -> Any:
+        def log_of_density(x: Any, *rest: Any, zero: Any = None) -> Any:
             from_loc, shapes, scale = self._taken_apart(x, rest)
             z = self._standard(from_loc, scale)
             below, above = self._outside(z, shapes)
-            out = emit(ops.or_, below, above)
+            out = below | above
             if self.whole:
-                out = emit(ops.or_, out, _between_integers(z))
+                out = out | _between_integers(z)
             if zero is not None:
-                out = emit(ops.or_, out, zero)
+                out = out | zero
             given = [self._standard(from_loc, scale, out), *shapes]
             if power is not None:
                 given = [_log_power(power(*shapes), *self._guarded(from_loc, scale, out)), *given]
             made = log_density(*given)
             if scale is not None:
-                made = sub(made, emit(ops.log, scale))
-            return self._where_valid(choose(out, -math.inf, made), shapes, scale)
+                made = made - log(scale)
+            return self._where_valid(where(out, -math.inf, made), shapes, scale)
 
         def density(*given: Any) -> Any:
-            made = emit(ops.exp, log(*given))
+            made = exp(log_of_density(*given))
             if self.whole or not self._ends_somewhere():
                 return made
             # a density of 0 at an end has a logarithm of infinite slope there
-            return emit(ops.exp, log(*given, zero=compare(ops.eq, made, 0)))
+            return exp(log_of_density(*given, zero=made == 0))
 
         names = ("logpmf", "pmf") if self.whole else ("logpdf", "pdf")
         first = "k" if self.whole else "x"
-        return self._public(names[0], first, log), self._public(names[1], first, density)
+        return (self._public(names[0], first, log_of_density),
+                self._public(names[1], first, density))
 
     def chance(self, name: str, formula: Formula) -> Any:
         """`cdf`, `sf` or the logarithm of one of them."""
@@ -108,11 +109,11 @@ class Family:
         def body(x: Any, *rest: Any) -> Any:
             from_loc, shapes, scale = self._taken_apart(x, rest)
             if self.whole:
-                from_loc = emit(ops.floor, from_loc)
+                from_loc = floor(from_loc)
             below, above = self._outside(self._standard(from_loc, scale), shapes)
-            out = emit(ops.or_, below, above)
+            out = below | above
             made = formula(self._standard(from_loc, scale, out), *shapes)
-            made = choose(below, ends[0], choose(above, ends[1], made))
+            made = where(below, ends[0], where(above, ends[1], made))
             return self._where_valid(made, shapes, scale)
 
         return self._public(name, "k" if self.whole else "x", body)
@@ -121,10 +122,10 @@ class Family:
         """`ppf` or `isf`."""
         def body(q: Any, *rest: Any) -> Any:
             *shapes, loc, scale = rest
-            out = emit(ops.or_, compare(ops.lt, q, 0), compare(ops.gt, q, 1))
-            made = formula(choose(out, 0.5, q), *shapes)
-            made = add(mul(made, scale), loc)
-            return self._where_valid(choose(out, math.nan, made), shapes, scale)
+            out = (q < 0) | (q > 1)
+            made = formula(where(out, 0.5, q), *shapes)
+            made = made * scale + loc
+            return self._where_valid(where(out, math.nan, made), shapes, scale)
 
         return self._public(name, first, body)
 
@@ -138,7 +139,7 @@ class Family:
         """(distance from loc, shape parameters, scale or None)."""
         n = len(self.shapes)
         shapes, placed = rest[:n], rest[n:]
-        return (sub(x, placed[0]) if placed else x, shapes,
+        return (x - placed[0] if placed else x, shapes,
                 placed[1] if len(placed) == 2 else None)
 
     def _standard(self, from_loc: Any, scale: Any, out: Any = None) -> Any:
@@ -154,11 +155,11 @@ class Family:
         of 0: where the quotient overflows, or the formula has an infinite slope at loc, that would
         be zero times infinity.
         """
-        from_loc = choose(out, self.inside, from_loc)
+        from_loc = where(out, self.inside, from_loc)
         if scale is None:
             return from_loc, None
-        unmoved = emit(ops.or_, out, compare(ops.eq, from_loc, 0))
-        return from_loc, choose(unmoved, 1.0, scale)
+        unmoved = out | (from_loc == 0)
+        return from_loc, where(unmoved, 1.0, scale)
 
     def _ends_somewhere(self) -> bool:
         """Whether the support has an end."""
@@ -168,16 +169,14 @@ class Family:
         """(where points lie below the support, where above); infinities are always outside."""
         low, high = [end(*shapes) if callable(end) else end for end in (self.low, self.high)]
         unbounded = [isinstance(end, float) and math.isinf(end) for end in (low, high)]
-        below = compare(ops.eq if unbounded[0] else ops.lt, z, low)
-        above = compare(ops.eq if unbounded[1] else ops.gt, z, high)
-        return below, above
+        return z == low if unbounded[0] else z < low, z == high if unbounded[1] else z > high
 
     def _where_valid(self, made: Any, shapes: Sequence[Any], scale: Any) -> Any:
         right = self.valid(*shapes) if self.valid else None
         if scale is not None:
-            there = compare(ops.gt, scale, 0)
-            right = there if right is None else emit(ops.and_, right, there)
-        return made if right is None else choose(right, made, math.nan)
+            there = scale > 0
+            right = there if right is None else right & there
+        return made if right is None else where(right, made, math.nan)
 
     def _public(self, name: str, first: str, compute: Formula) -> Any:
         """A public function of `first`, the shape parameters, and loc and scale if it has them."""
@@ -201,18 +200,18 @@ class Family:
 
 @custom_jvp
 def _scaled(from_loc: Any, scale: Any) -> Any:
-    return div(from_loc, scale)
+    return from_loc / scale
 
 
 def _slope_of_scaled(primals: Any, tangents: Any) -> Any:
     """In reverse the cotangent meets z before it meets 1 / scale: z / scale may leave the range at
     points where the cotangent is 0."""
     z, scale = _scaled(*primals), primals[1]
-    of_loc, of_scale = (None if isinstance(t, SymbolicZero) else div(t, scale) for t in tangents)
+    of_loc, of_scale = (None if isinstance(t, SymbolicZero) else t / scale for t in tangents)
     if of_scale is None:
         return z, of_loc
-    lost = mul(of_scale, negative(z))
-    return z, lost if of_loc is None else add(of_loc, lost)
+    lost = of_scale * -z
+    return z, lost if of_loc is None else of_loc + lost
 
 
 _scaled.defjvp(_slope_of_scaled, symbolic_zeros=True)
@@ -221,21 +220,21 @@ _scaled.defjvp(_slope_of_scaled, symbolic_zeros=True)
 @custom_jvp
 def _log_power(y: Any, from_loc: Any, scale: Any) -> Any:
     """y log(from_loc / scale), 0 where y is 0."""
-    none = compare(ops.eq, y, 0)
-    return mul(y, where(none, like(y, 0), _log_standard(from_loc, scale)))
+    none = y == 0
+    return y * where(none, 0, _log_standard(from_loc, scale))
 
 
 def _slope_of_log_power(primals: Any, tangents: Any) -> Any:
     """The slopes of the logarithm are 1 / from_loc and -1 / scale. By way of z the first would be
     scale / from_loc, divided by scale, which may leave the range."""
     y, from_loc, scale = primals
-    none = compare(ops.eq, y, 0)
-    of_loc = where(none, y, div(y, where(none, like(y, 1), from_loc)))
-    slopes = (_log_standard(from_loc, scale), of_loc, negative(div(y, scale)))
+    none = y == 0
+    of_loc = where(none, y, y / where(none, 1, from_loc))
+    slopes = (_log_standard(from_loc, scale), of_loc, -(y / scale))
     made: Any = None
     for t, slope in zip(tangents, slopes, strict=True):
         if not isinstance(t, SymbolicZero):
-            made = mul(t, slope) if made is None else add(made, mul(t, slope))
+            made = t * slope if made is None else made + t * slope
     return _log_power(*primals), made
 
 
@@ -244,11 +243,11 @@ _log_power.defjvp(_slope_of_log_power, symbolic_zeros=True)
 
 def _log_standard(from_loc: Any, scale: Any) -> Any:
     """log(from_loc / scale), also where the quotient is too small or too large for its dtype."""
-    z = div(from_loc, scale)
+    z = from_loc / scale
     least = float(np.finfo(z.dtype).tiny)
-    fits = emit(ops.and_, compare(ops.ge, z, least), compare(ops.lt, z, math.inf))
-    apart = sub(emit(ops.log, from_loc), emit(ops.log, scale))
-    return where(fits, emit(ops.log, where(fits, z, like(z, 1))), apart)
+    fits = (z >= least) & (z < math.inf)
+    apart = log(from_loc) - log(scale)
+    return where(fits, log(where(fits, z, 1)), apart)
 
 
 def _taking(count: int, whole: Callable[..., Any]) -> Any:
@@ -284,32 +283,27 @@ def wide(name: str, *given: Any) -> tuple[list[Tracer], Any, bool]:
 
 
 def _between_integers(z: Any) -> Any:
-    return compare(ops.lt, emit(ops.floor, z), z)
+    return floor(z) < z
 
 
 # --- what several distributions use ---------------------------------------------------------
 
 def positive(*shapes: Any) -> Any:
     """Whether all are positive."""
-    made = compare(ops.gt, shapes[0], 0)
+    made = shapes[0] > 0
     for other in shapes[1:]:
-        made = emit(ops.and_, made, compare(ops.gt, other, 0))
+        made = made & (other > 0)
     return made
 
 
 def probability(p: Any) -> Any:
     """Whether p lies in [0, 1]."""
-    return emit(ops.and_, compare(ops.ge, p, 0), compare(ops.le, p, 1))
-
-
-def negative(x: Any) -> Any:
-    """-x."""
-    return emit(ops.neg, x)
+    return (p >= 0) & (p <= 1)
 
 
 def mirrored(x: Any) -> Any:
     """-x, and 0 for a zero of either sign."""
-    return sub(like(x, 0), x)
+    return 0 - x
 
 
 def log_of(chance: Formula, complement: Formula) -> Formula:
@@ -317,10 +311,9 @@ def log_of(chance: Formula, complement: Formula) -> Formula:
     next to 0."""
     def formula(*given: Any) -> Any:
         made = chance(*given)
-        near = compare(ops.gt, made, 0.5)
-        rest = choose(near, complement(*given), 0.0)
-        return choose(near, emit(ops.log1p, negative(rest)),
-                      emit(ops.log, choose(near, 1.0, made)))
+        near = made > 0.5
+        rest = where(near, complement(*given), 0.0)
+        return where(near, log1p(-rest), log(where(near, 1.0, made)))
 
     return formula
 
@@ -330,7 +323,6 @@ def log1mexp(x: Any) -> Any:
 
     Source: M. Maechler, Accurately computing log(1 - exp(-|a|)), 2012.
     """
-    small = compare(ops.lt, x, math.log(2))
-    near, far = choose(small, x, 0.5), choose(small, 1.0, x)
-    return choose(small, emit(ops.log, negative(emit(ops.expm1, negative(near)))),
-                  emit(ops.log1p, negative(emit(ops.exp, negative(far)))))
+    small = x < math.log(2)
+    near, far = where(small, x, 0.5), where(small, 1.0, x)
+    return where(small, log(-expm1(-near)), log1p(-exp(-far)))

@@ -11,7 +11,6 @@ from typing import Any
 from xfront_ir import ops
 
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import sub
 from ...tracing.trace import emit
 from .families import Family, log_of, positive
 
@@ -27,7 +26,7 @@ _gamma = Family("gamma", "a", low=0.0, inside=1.0, valid=positive, examples=_EXA
 
 
 def _log_density(power: Any, z: Any, a: Any) -> Any:
-    return sub(sub(power, z), emit(ops.lgamma, a))
+    return power - z - emit(ops.lgamma, a)
 
 
 def _below(z: Any, a: Any) -> Any:
@@ -38,7 +37,7 @@ def _above(z: Any, a: Any) -> Any:
     return emit(ops.igammac, a, z)
 
 
-logpdf, pdf = _gamma.densities(_log_density, power=lambda a: sub(a, 1))
+logpdf, pdf = _gamma.densities(_log_density, power=lambda a: a - 1)
 cdf = _gamma.chance("cdf", _below)
 sf = _gamma.chance("sf", _above)
 logcdf = _gamma.chance("logcdf", log_of(_below, _above))

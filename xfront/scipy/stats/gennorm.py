@@ -10,7 +10,8 @@ from typing import Any
 from xfront_ir import ops
 
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import choose, compare, div, mul, sub
+from ...numpy.transcendental import log
+from ...numpy.ufuncs import where
 from ...tracing.trace import emit
 from .families import Family, positive
 
@@ -24,19 +25,19 @@ _gennorm = Family("gennorm", "beta", placed="", inside=1.0, valid=positive, exam
 
 def _power(x: Any, beta: Any) -> Any:
     """|x|^beta, with derivative 0 at 0."""
-    size = emit(ops.abs, x)
-    zero = compare(ops.eq, size, 0)
-    return choose(zero, 0.0, emit(ops.pow, choose(zero, 1.0, size), beta))
+    size = abs(x)
+    zero = size == 0
+    return where(zero, 0.0, emit(ops.pow, where(zero, 1.0, size), beta))
 
 
 def _log_density(x: Any, beta: Any) -> Any:
-    made = sub(emit(ops.log, mul(beta, 0.5)), emit(ops.lgamma, div(1.0, beta)))
-    return sub(made, _power(x, beta))
+    made = log(beta * 0.5) - emit(ops.lgamma, 1.0 / beta)
+    return made - _power(x, beta)
 
 
 def _below(x: Any, beta: Any) -> Any:
-    tail = mul(emit(ops.igammac, div(1.0, beta), _power(x, beta)), 0.5)
-    return choose(compare(ops.gt, x, 0), sub(1, tail), tail)
+    tail = emit(ops.igammac, 1.0 / beta, _power(x, beta)) * 0.5
+    return where(x > 0, 1 - tail, tail)
 
 
 logpdf, pdf = _gennorm.densities(_log_density)

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from xfront_ir import ops
-
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import add, sub
-from ...tracing.trace import emit
+from ...numpy.transcendental import log
 from ..special.entropies import xlog1py_of
-from .families import Family, negative, probability
+from .families import Family, probability
 
 _EXAMPLES = {
     "logpmf": "[1., 2.], 0.5 -> [-0.693, -1.386]",
@@ -24,7 +21,7 @@ _geom = Family("geom", "p", placed="loc", low=1.0, inside=1.0, valid=probability
 
 
 def _log_mass(k: Any, p: Any) -> Any:
-    return add(xlog1py_of(sub(k, 1), negative(p)), emit(ops.log, p))
+    return xlog1py_of(k - 1, -p) + log(p)
 
 
 logpmf, pmf = _geom.densities(_log_mass)

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from xfront_ir import ops
-
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import sub
-from ...tracing.trace import emit
-from .families import Family, log1mexp, negative
+from ...numpy.transcendental import exp, expm1, log, log1p
+from .families import Family, log1mexp
 
 _EXAMPLES = {
     "logpdf": "[0., 1.] -> [-1.   , -1.718]",
@@ -27,16 +24,16 @@ _gumbel = Family("gumbel_l", examples=_EXAMPLES)
 
 
 def _rate(z: Any) -> Any:
-    return emit(ops.exp, z)
+    return exp(z)
 
 
-logpdf, pdf = _gumbel.densities(lambda z: sub(z, _rate(z)))
-cdf = _gumbel.chance("cdf", lambda z: negative(emit(ops.expm1, negative(_rate(z)))))
-sf = _gumbel.chance("sf", lambda z: emit(ops.exp, negative(_rate(z))))
+logpdf, pdf = _gumbel.densities(lambda z: z - _rate(z))
+cdf = _gumbel.chance("cdf", lambda z: -expm1(-_rate(z)))
+sf = _gumbel.chance("sf", lambda z: exp(-_rate(z)))
 logcdf = _gumbel.chance("logcdf", lambda z: log1mexp(_rate(z)))
-logsf = _gumbel.chance("logsf", lambda z: negative(_rate(z)))
+logsf = _gumbel.chance("logsf", lambda z: -_rate(z))
 ppf = _gumbel.quantile(
-    "ppf", lambda p: emit(ops.log, negative(emit(ops.log1p, negative(p)))), "p")
+    "ppf", lambda p: log(-log1p(-p)), "p")
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 __dir__ = _shown(globals())

@@ -10,9 +10,9 @@ from typing import Any
 from xfront_ir import ops
 
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import add, mul, sub
+from ...numpy.transcendental import exp, log, log1p
 from ...tracing.trace import emit
-from .families import Family, mirrored, negative
+from .families import Family, mirrored
 
 _EXAMPLES = {
     "logpdf": "[0., 1.] -> [-1.386, -1.627]",
@@ -27,17 +27,17 @@ _logistic = Family("logistic", examples=_EXAMPLES)
 
 def _log_density(z: Any) -> Any:
     """From |z|, as the density is symmetric."""
-    size = emit(ops.abs, z)
-    return negative(add(size, mul(emit(ops.log1p, emit(ops.exp, negative(size))), 2)))
+    size = abs(z)
+    return -(size + log1p(exp(-size)) * 2)
 
 
 def _point_below(q: Any) -> Any:
-    return sub(emit(ops.log, q), emit(ops.log1p, negative(q)))
+    return log(q) - log1p(-q)
 
 
 logpdf, pdf = _logistic.densities(_log_density)
 cdf = _logistic.chance("cdf", lambda z: emit(ops.logistic, z))
-sf = _logistic.chance("sf", lambda z: emit(ops.logistic, negative(z)))
+sf = _logistic.chance("sf", lambda z: emit(ops.logistic, -z))
 ppf = _logistic.quantile("ppf", _point_below, first="x")
 isf = _logistic.quantile("isf", lambda q: mirrored(_point_below(q)), first="x")
 

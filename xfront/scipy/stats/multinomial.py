@@ -14,7 +14,8 @@ from ...base.on_demand import shown as _shown
 from ...binding.annotations import Array, ArrayLike
 from ...eager.dispatch import eager
 from ...eager.operands import broadcast_shapes, broadcast_to, convert, operand
-from ...numpy.shorthand import add, choose, compare, sub
+from ...numpy.transcendental import exp
+from ...numpy.ufuncs import where
 from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
 from ..special.entropies import xlogy_of
@@ -45,7 +46,7 @@ def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     >>> stats.multinomial.pmf(jnp.array([1, 2]), 3, jnp.array([0.5, 0.5]))
     Array(0.375, dtype=float32)
     """
-    return emit(ops.exp, _log_mass(x, n, p))
+    return exp(_log_mass(x, n, p))
 
 
 def _log_mass(x: Any, n: Any, p: Any) -> Any:
@@ -55,18 +56,17 @@ def _log_mass(x: Any, n: Any, p: Any) -> Any:
         raise ValueError("multinomial: x and n must be of integer type, got "
                          f"{x.value.type} and {n.value.type}")
     counts = emit(ops.reduce_sum, x, axes=(x.ndim - 1,))
-    fits = compare(ops.eq, counts, n)
+    fits = counts == n
     (x, p), dtype, weak = wide("multinomial", x, p)
     last = (x.ndim - 1,)
     inside = emit(ops.reduce_min, x, axes=last)
-    parts = sub(xlogy_of(x, p), emit(ops.lgamma, add(x, 1)))
-    parts = choose(compare(ops.ge, x, 0), parts, -math.inf)
+    parts = xlogy_of(x, p) - emit(ops.lgamma, x + 1)
+    parts = where(x >= 0, parts, -math.inf)
     made = emit(ops.reduce_sum, parts, axes=last)
-    total = emit(ops.lgamma, add(convert(n, x.value.type.dtype), 1))
+    total = emit(ops.lgamma, convert(n, x.value.type.dtype) + 1)
     shape = broadcast_shapes("multinomial", [made.shape, fits.shape])
-    fits = emit(ops.and_, broadcast_to(fits, shape),
-                broadcast_to(compare(ops.ge, inside, 0), shape))
-    return convert(as_tracer(choose(fits, add(made, total), -math.inf)), dtype, weak)
+    fits = broadcast_to(fits, shape) & broadcast_to(inside >= 0, shape)
+    return convert(as_tracer(where(fits, made + total, -math.inf)), dtype, weak)
 
 
 __all__ = ["logpmf", "pmf"]

@@ -15,7 +15,8 @@ from ...binding.annotations import Array, ArrayLike
 from ...eager.dispatch import eager
 from ...eager.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
 from ...lax import linalg
-from ...numpy.shorthand import add, mul, sub
+from ...numpy.arithmetic import sqrt, square
+from ...numpy.transcendental import exp, log
 from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
 from .norm import logpdf as _logpdf_of_numbers
@@ -54,7 +55,7 @@ def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
     >>> stats.multivariate_normal.pdf(jnp.array([0., 1.]), jnp.zeros(2), jnp.eye(2))
     Array(0.097, dtype=float32)
     """
-    return emit(ops.exp, _log_density("multivariate_normal.pdf", x, mean, cov))
+    return exp(_log_density("multivariate_normal.pdf", x, mean, cov))
 
 
 def _log_density(name: str, x: Any, mean: Any, cov: Any) -> Any:
@@ -63,7 +64,7 @@ def _log_density(name: str, x: Any, mean: Any, cov: Any) -> Any:
     if dtype.is_complex:
         raise ValueError(f"{name} does not support complex-valued inputs, got {dtype}")
     if not mean.ndim and not cov.ndim:
-        return _logpdf_of_numbers(x, mean, emit(ops.sqrt, cov))
+        return _logpdf_of_numbers(x, mean, sqrt(cov))
     shapes = f"x {x.shape}, mean {mean.shape} and cov {cov.shape}"
     n = mean.shape[-1] if mean.ndim else cov.shape[-1]
     if (not x.ndim or x.shape[-1] != n or cov.ndim == 1
@@ -71,11 +72,10 @@ def _log_density(name: str, x: Any, mean: Any, cov: Any) -> Any:
         raise ValueError(f"{name} got incompatible shapes: {shapes}; the last axis of x and mean "
                          "and the last two axes of cov must have the same size")
     wide = dtypes.f32 if dtype.bits < 32 else dtype
-    off, cov = sub(convert(x, wide), convert(mean, wide)), convert(cov, wide)
+    off, cov = convert(x, wide) - convert(mean, wide), convert(cov, wide)
     if not cov.ndim:
-        squares = emit(ops.reduce_sum, emit(ops.square, off), axes=(off.ndim - 1,))
-        made = mul(sub(emit(ops.neg, emit(ops.div, squares, broadcast_to(cov, squares.shape))),
-                       mul(emit(ops.log, mul(cov, 2 * math.pi)), n)), 0.5)
+        squares = emit(ops.reduce_sum, square(off), axes=(off.ndim - 1,))
+        made = (-(squares / broadcast_to(cov, squares.shape)) - log(cov * (2 * math.pi)) * n) * 0.5
         return convert(made, dtype, weak)
     batch = broadcast_shapes(name, [off.shape[:-1], cov.shape[:-2]])
     factor = linalg.cholesky(cov)                # half of the slope is that of the upper triangle
@@ -88,10 +88,10 @@ def _log_density(name: str, x: Any, mean: Any, cov: Any) -> Any:
         white = linalg.triangular_solve(broadcast_to(as_tracer(factor), (*batch, n, n)), column,
                                         left_side=True, lower=True)
         white = emit(ops.reshape, white, shape=(*batch, n))
-    squares = emit(ops.reduce_sum, emit(ops.square, white), axes=(len(batch),))
-    logs = emit(ops.log, _diagonal(factor))
+    squares = emit(ops.reduce_sum, square(white), axes=(len(batch),))
+    logs = log(_diagonal(factor))
     half_log = emit(ops.reduce_sum, logs, axes=(logs.ndim - 1,))
-    made = sub(mul(squares, -0.5), add(half_log, 0.5 * n * math.log(2 * math.pi)))
+    made = squares * -0.5 - (half_log + 0.5 * n * math.log(2 * math.pi))
     return convert(made, dtype, weak)
 
 

@@ -10,15 +10,15 @@ from typing import Any
 from xfront_ir import ops
 
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import add, compare, mul
+from ...numpy.transcendental import log
 from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of
 from ..special.gammas import lgamma_drop
-from .families import Family, negative, probability
+from .families import Family, probability
 
 
 def _valid(n: Any, p: Any) -> Any:
-    return emit(ops.and_, compare(ops.gt, n, 0), probability(p))
+    return (n > 0) & probability(p)
 
 
 _EXAMPLES = {
@@ -30,8 +30,8 @@ _nbinom = Family("nbinom", "n p", placed="loc", low=0.0, valid=_valid, whole=Tru
 
 
 def _log_mass(k: Any, n: Any, p: Any) -> Any:
-    ways = negative(add(lgamma_drop(n, k), emit(ops.lgamma, add(k, 1))))
-    return add(ways, add(mul(n, emit(ops.log, p)), xlog1py_of(k, negative(p))))
+    ways = -(lgamma_drop(n, k) + emit(ops.lgamma, k + 1))
+    return ways + (n * log(p) + xlog1py_of(k, -p))
 
 
 logpmf, pmf = _nbinom.densities(_log_mass)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ...base.on_demand import shown as _shown
 from ...eager.operands import strong
 from ..special.normal import log_density_of, log_ndtr_of, ndtr_of, ndtri_of
-from .families import Family, mirrored, negative
+from .families import Family, mirrored
 
 _EXAMPLES = {
     "logpdf": "[0., 1.] -> [-0.919, -1.419]",
@@ -24,9 +24,9 @@ _norm = Family("norm", examples=_EXAMPLES)
 
 logpdf, pdf = _norm.densities(log_density_of)
 cdf = _norm.chance("cdf", lambda z: strong(ndtr_of(z)))
-sf = _norm.chance("sf", lambda z: strong(ndtr_of(negative(z))))
+sf = _norm.chance("sf", lambda z: strong(ndtr_of(-z)))
 logcdf = _norm.chance("logcdf", lambda z: strong(log_ndtr_of(z)))
-logsf = _norm.chance("logsf", lambda z: strong(log_ndtr_of(negative(z))))
+logsf = _norm.chance("logsf", lambda z: strong(log_ndtr_of(-z)))
 ppf = _norm.quantile("ppf", lambda q: strong(ndtri_of(q)))
 isf = _norm.quantile("isf", lambda q: strong(mirrored(ndtri_of(q))))
 

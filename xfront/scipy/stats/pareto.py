@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from xfront_ir import ops
-
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import add, div, mul, sub
-from ...tracing.trace import emit
-from .families import Family, log1mexp, negative, positive
+from ...numpy.transcendental import exp, expm1, log, log1p
+from .families import Family, log1mexp, positive
 
 _EXAMPLES = {
     "logpdf": "[1.5, 3.], 3. -> [-0.523, -3.296]",
@@ -28,19 +25,19 @@ _pareto = Family("pareto", "b", low=1.0, inside=2.0, valid=positive, examples=_E
 
 def _decay(z: Any, b: Any) -> Any:
     """b log(z), which is minus the logarithm of the probability of more than z."""
-    return mul(b, emit(ops.log, z))
+    return b * log(z)
 
 
 def _point_below(q: Any, b: Any) -> Any:
-    return emit(ops.exp, div(negative(emit(ops.log1p, negative(q))), b))
+    return exp(-log1p(-q) / b)
 
 
 logpdf, pdf = _pareto.densities(
-    lambda z, b: sub(emit(ops.log, b), mul(add(b, 1), emit(ops.log, z))))
-cdf = _pareto.chance("cdf", lambda z, b: negative(emit(ops.expm1, negative(_decay(z, b)))))
-sf = _pareto.chance("sf", lambda z, b: emit(ops.exp, negative(_decay(z, b))))
+    lambda z, b: log(b) - (b + 1) * log(z))
+cdf = _pareto.chance("cdf", lambda z, b: -expm1(-_decay(z, b)))
+sf = _pareto.chance("sf", lambda z, b: exp(-_decay(z, b)))
 logcdf = _pareto.chance("logcdf", lambda z, b: log1mexp(_decay(z, b)))
-logsf = _pareto.chance("logsf", lambda z, b: negative(_decay(z, b)))
+logsf = _pareto.chance("logsf", lambda z, b: -_decay(z, b))
 ppf = _pareto.quantile("ppf", _point_below)
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]

@@ -13,10 +13,11 @@ import numpy as np
 from xfront_ir import ops
 
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import add, choose, compare, div, mul, sub
+from ...numpy.transcendental import exp, log
+from ...numpy.ufuncs import where
 from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
-from .families import Family, negative
+from .families import Family
 
 _EXAMPLES = {
     "logpmf": "[1., 2.], 3. -> [-1.901, -1.496]",
@@ -24,7 +25,7 @@ _EXAMPLES = {
     "cdf": "[1., 2.], 3. -> [0.199, 0.423]",
     "entropy": "[1., 3.] -> [1.305, 1.931]",
 }
-_poisson = Family("poisson", "mu", placed="loc", low=0.0, valid=lambda mu: compare(ops.ge, mu, 0),
+_poisson = Family("poisson", "mu", placed="loc", low=0.0, valid=lambda mu: mu >= 0,
                   whole=True, examples=_EXAMPLES)
 _SUMMED = {32: (10.0, 48), 64: (100.0, 256)}
 """By bits of the dtype: the greatest mu for which the entropy is summed, and how many terms."""
@@ -33,33 +34,33 @@ _ASYMPTOTIC = (-1 / 12, -1 / 24, -19 / 360, -9 / 80, -863 / 2520, -1375 / 1008, 
 
 
 def _log_mass(k: Any, mu: Any) -> Any:
-    return sub(sub(xlogy_of(k, mu), emit(ops.lgamma, add(k, 1))), mu)
+    return xlogy_of(k, mu) - emit(ops.lgamma, k + 1) - mu
 
 
 def _below(k: Any, mu: Any) -> Any:
-    return emit(ops.igammac, add(k, 1), mu)
+    return emit(ops.igammac, k + 1, mu)
 
 
 def _entropy(mu: Any, loc: Any) -> Any:
     """The sum of -p log(p) for small mu, the asymptotic series for large; loc changes nothing."""
     dtype = mu.value.type.dtype
     most, count = _SUMMED[dtype.bits]
-    positive, large = compare(ops.gt, mu, 0), compare(ops.gt, mu, most)
+    positive, large = mu > 0, mu > most
     counts = np.arange(count, dtype=dtype.numpy)
-    column = emit(ops.broadcast_in_dim, choose(large, 1.0, choose(positive, mu, 1.0)),
+    column = emit(ops.broadcast_in_dim, where(large, 1.0, where(positive, mu, 1.0)),
                   shape=(*mu.shape, count), dims=tuple(range(mu.ndim)))
     logs = np.array([math.lgamma(k + 1) for k in range(count)]).astype(dtype.numpy)
-    steps = sub(sub(mul(emit(ops.log, column), counts), logs), column)
-    near = negative(emit(ops.reduce_sum, mul(emit(ops.exp, steps), steps), axes=(mu.ndim,)))
-    far = choose(large, mu, most)
-    inverse = div(1.0, far)
-    series = mul(inverse, _ASYMPTOTIC[-1])
+    steps = log(column) * counts - logs - column
+    near = -emit(ops.reduce_sum, exp(steps) * steps, axes=(mu.ndim,))
+    far = where(large, mu, most)
+    inverse = 1.0 / far
+    series = inverse * _ASYMPTOTIC[-1]
     for c in reversed(_ASYMPTOTIC[:-1]):
-        series = mul(add(series, c), inverse)
-    made = add(mul(emit(ops.log, mul(far, 2 * math.pi * math.e)), 0.5), series)
-    made = choose(large, made, choose(positive, near, 0.0))
-    there = emit(ops.and_, compare(ops.ge, mu, 0), compare(ops.eq, loc, loc))
-    return choose(there, made, math.nan)
+        series = (series + c) * inverse
+    made = log(far * (2 * math.pi * math.e)) * 0.5 + series
+    made = where(large, made, where(positive, near, 0.0))
+    there = (mu >= 0) & (loc == loc)
+    return where(there, made, math.nan)
 
 
 logpmf, pmf = _poisson.densities(_log_mass)

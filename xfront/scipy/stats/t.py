@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from xfront_ir import ops
-
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import add, choose, compare, div, mul, sub
-from ...tracing.trace import emit
+from ...numpy.arithmetic import square
+from ...numpy.transcendental import log, log1p
+from ...numpy.ufuncs import where
 from ..special.gammas import lgamma_drop
 from ..special.normal import log_density_of
-from .families import Family, negative, positive
+from .families import Family, positive
 
 _EXAMPLES = {
     "logpdf": "[0., 1.], 5. -> [-0.969, -1.516]",
@@ -26,12 +25,12 @@ _t = Family("t", "df", valid=positive, examples=_EXAMPLES)
 
 
 def _log_density(z: Any, df: Any) -> Any:
-    endless = compare(ops.eq, df, math.inf)
-    df = choose(endless, 1.0, df)
-    half = mul(df, 0.5)
-    made = sub(negative(lgamma_drop(half, 0.5)), mul(emit(ops.log, mul(df, math.pi)), 0.5))
-    made = sub(made, mul(add(half, 0.5), emit(ops.log1p, div(emit(ops.square, z), df))))
-    return choose(endless, log_density_of(z), made)
+    endless = df == math.inf
+    df = where(endless, 1.0, df)
+    half = df * 0.5
+    made = -lgamma_drop(half, 0.5) - log(df * math.pi) * 0.5
+    made = made - (half + 0.5) * log1p(square(z) / df)
+    return where(endless, log_density_of(z), made)
 
 
 logpdf, pdf = _t.densities(_log_density)

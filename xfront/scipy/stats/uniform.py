@@ -6,7 +6,6 @@ Source: `scipy.stats.uniform`.
 from __future__ import annotations
 
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import sub
 from .families import Family
 
 _EXAMPLES = {
@@ -17,7 +16,7 @@ _EXAMPLES = {
 }
 _uniform = Family("uniform", low=0.0, high=1.0, inside=0.5, examples=_EXAMPLES)
 
-logpdf, pdf = _uniform.densities(lambda z: sub(z, z))
+logpdf, pdf = _uniform.densities(lambda z: z - z)
 cdf = _uniform.chance("cdf", lambda z: z)
 ppf = _uniform.quantile("ppf", lambda q: q)
 

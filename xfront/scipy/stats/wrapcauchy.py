@@ -8,16 +8,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from xfront_ir import ops
-
 from ...base.on_demand import shown as _shown
-from ...numpy.shorthand import add, compare, div, mul, sub
-from ...tracing.trace import emit
+from ...numpy.arithmetic import square
+from ...numpy.transcendental import log, sin
 from .families import Family
 
 
 def _between(c: Any) -> Any:
-    return emit(ops.and_, compare(ops.gt, c, 0), compare(ops.lt, c, 1))
+    return (c > 0) & (c < 1)
 
 
 _EXAMPLES = {
@@ -30,10 +28,9 @@ _wrapcauchy = Family("wrapcauchy", "c", placed="", low=0.0, high=2 * math.pi, in
 
 def _log_density(x: Any, c: Any) -> Any:
     """From 1 + c^2 - 2 c cos(x) = (1 - c)^2 + 4 c sin(x / 2)^2."""
-    bottom = add(emit(ops.square, sub(1, c)),
-                 mul(mul(c, 4), emit(ops.square, emit(ops.sin, mul(x, 0.5)))))
-    top = mul(sub(1, c), add(c, 1))
-    return sub(emit(ops.log, div(top, bottom)), math.log(2 * math.pi))
+    bottom = square(1 - c) + c * 4 * square(sin(x * 0.5))
+    top = (1 - c) * (c + 1)
+    return log(top / bottom) - math.log(2 * math.pi)
 
 
 logpdf, pdf = _wrapcauchy.densities(_log_density)
