@@ -23,6 +23,8 @@ from ..eager.operands import (
     promote,
     shape_of,
 )
+from ..numpy.extremes import maximum
+from ..numpy.ufuncs import where
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from ..values.arguments import at_home
@@ -70,8 +72,8 @@ def unit_interval(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
         raw = emit(ops.convert, raw, dtype=unsigned)
     shifted = emit(ops.shift_right_logical, raw, constant(drawn - mantissa, unsigned, shape))
     one = np.asarray(1, dtype.numpy).view(unsigned.numpy)
-    exponent = emit(ops.or_, shifted, constant(one, unsigned, shape))
-    return emit(ops.sub, emit(ops.bitcast, exponent, dtype=dtype), constant(1, dtype, shape))
+    exponent = shifted | constant(one, unsigned, shape)
+    return emit(ops.bitcast, exponent, dtype=dtype) - 1
 
 
 MANTISSA = {dtypes.f16: (10, 16), dtypes.bf16: (7, 16), dtypes.f32: (23, 32),
@@ -82,7 +84,7 @@ for _name in "e3m4 e4m3 e4m3fn e4m3fnuz e4m3b11fnuz e5m2 e5m2fnuz".split():
 
 
 
-def uniform_in(key: Tracer, shape: tuple[int, ...], dtype: DType, low: Any, high: Any) -> Tracer:
+def uniform_in(key: Tracer, shape: tuple[int, ...], dtype: DType, low: Any, high: Any) -> Any:
     """Floats in [low, high), which are numbers or tracers of `dtype`."""
     unit = unit_interval(key, shape, dtype)
     in_order = False
@@ -101,8 +103,8 @@ def uniform_in(key: Tracer, shape: tuple[int, ...], dtype: DType, low: Any, high
         return broadcast_to(x if type(x) is Tracer else constant(x, dtype), shape)
 
     low, high = bound(low), bound(high)
-    made = emit(ops.add, emit(ops.mul, unit, emit(ops.sub, high, low)), low)
-    return made if in_order else emit(ops.max, low, made)
+    made = unit * (high - low) + low
+    return made if in_order else maximum(low, made)
 
 
 @eager(static=("shape", "dtype"))
@@ -145,7 +147,7 @@ def _bernoulli(key: Any, p: Any, shape: Any, high: bool) -> Any:
     one, size = typed_key("bernoulli", key), size_of("bernoulli", shape, x.shape)
     p = broadcast_to(x, size)
     if not high:
-        return emit(ops.lt, uniform_in(one, size, made, 0, 1), p)
+        return uniform_in(one, size, made, 0, 1) < p
     drawn = uniform_in(one, (2, *size), made, 0, 1)
     first, last = drawn[0], drawn[1]
     return last * 2.0 ** -MANTISSA[made][0] < p - first
@@ -193,9 +195,9 @@ def rademacher(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = 
     wanted = from_numpy(requested_dtype("rademacher", int if dtype is None else dtype))
     size = shape_of(shape)
     drawn = uniform_in(typed_key("rademacher", key), size, default_float(), 0, 1)
-    up = emit(ops.lt, drawn, constant(0.5, default_float(), size))
+    up = drawn < 0.5
     made = default_int()
-    return convert(emit(ops.select, up, constant(1, made, size), constant(-1, made, size)), wanted)
+    return convert(where(up, constant(1, made, size), -1), wanted)
 
 
 # --- integers -------------------------------------------------------------------------------------
@@ -221,18 +223,17 @@ def randint(key: ArrayLike, shape: ShapeLike, minval: ArrayLike, maxval: ArrayLi
     high = _clipped(maxval, made, info, size)
     past_end = _past_end(maxval, made, info, size)
     upper, lower = (draw(k, made.bits, size) for k in new_keys(typed_key("randint", key)))
-    span = emit(ops.convert, emit(ops.sub, high, low), dtype=unsigned)
+    span = emit(ops.convert, high - low, dtype=unsigned)
     one = constant(1, unsigned, size)
-    span = emit(ops.select, emit(ops.le, high, low), one, span)
-    more = emit(ops.and_, past_end, emit(ops.gt, high, low))
-    span = emit(ops.select, more, emit(ops.add, span, one), span)
+    span = where(high <= low, one, span)
+    more = past_end & (high > low)
+    span = where(more, span + one, span)
     half = constant(2 ** (made.bits // 2), unsigned, size)
     power = emit(ops.rem, half, span)
-    power = emit(ops.rem, emit(ops.mul, power, power), span)
-    offset = emit(ops.add, emit(ops.mul, emit(ops.rem, upper, span), power),
-                  emit(ops.rem, lower, span))
+    power = emit(ops.rem, power * power, span)
+    offset = emit(ops.rem, upper, span) * power + emit(ops.rem, lower, span)
     offset = emit(ops.rem, offset, span)
-    drawn = emit(ops.add, low, emit(ops.convert, offset, dtype=made))
+    drawn = low + emit(ops.convert, offset, dtype=made)
     return convert(drawn, wanted)
 
 
@@ -255,10 +256,10 @@ def _past_end(maxval: Any, made: DType, info: Any, size: tuple[int, ...]) -> Tra
         if own.is_float:                              # info.max itself may not be a float
             wide = _wide(maxval)
             end = constant(float(info.max + 1), wide.value.type.dtype, size)
-            return emit(ops.ge, broadcast_to(wide, size), end)
+            return broadcast_to(wide, size) >= end
         if own.is_integer and iinfo(own.numpy).max > info.max:
             top = constant(info.max, own, size)
-            return emit(ops.gt, broadcast_to(maxval, size), top)
+            return broadcast_to(maxval, size) > top
     return constant(isinstance(maxval, int) and maxval > info.max, dtypes.bool_, size)
 
 

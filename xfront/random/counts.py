@@ -21,6 +21,11 @@ from ..eager.operands import (
     promote_inexact,
     shape_of,
 )
+from ..numpy.arithmetic import sqrt
+from ..numpy.extremes import minimum
+from ..numpy.rounding import ceil, floor
+from ..numpy.transcendental import log, log1p
+from ..numpy.ufuncs import where
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from ..values.arguments import at_home
@@ -31,7 +36,7 @@ from .parameters import chosen_dtype, constant, new_keys, size_of, tiny
 
 
 def _log(x: Any) -> Any:
-    return emit(ops.log, x)
+    return log(x)
 
 
 def _uniform(key: Tracer, like: Tracer) -> Tracer:
@@ -49,15 +54,15 @@ def _any(mask: Tracer) -> Tracer:
     return emit(ops.reduce_or, mask, axes=tuple(range(mask.ndim)))
 
 
-def _within(x: Tracer, wanted: DType) -> Tracer:
+def _within(x: Any, wanted: DType) -> Tracer:
     """Floats as integers of a dtype, clipped to its range."""
     info = iinfo(wanted.numpy)
     with np.errstate(over="ignore"):                       # narrow floats overflow earlier
         end = np.asarray(info.max, x.dtype)
     top = np.nextafter(end, np.zeros_like(end), dtype=x.dtype)
     beyond = x > float(top)
-    made = convert(emit(ops.select, beyond, x * 0, x), wanted)
-    return emit(ops.select, beyond, constant(info.max, wanted, x.shape), made)
+    made = convert(where(beyond, x * 0, x), wanted)
+    return where(beyond, constant(info.max, wanted, x.shape), made)
 
 
 # --- poisson --------------------------------------------------------------------------------------
@@ -66,7 +71,7 @@ def _poisson_few(key: Tracer, rate: Tracer) -> Tracer:
     """Knuth's method: how many uniform numbers have a product above exp(-rate)."""
     def body(count: Any, key: Any, log: Any) -> Any:
         key, sub = new_keys(key)
-        counted = emit(ops.select, log > -rate, count + 1, count)
+        counted = where(log > -rate, count + 1, count)
         return counted, key, log + _log(_uniform(sub, rate))
 
     zeros = constant(0, rate.value.type.dtype, rate.shape)
@@ -76,7 +81,7 @@ def _poisson_few(key: Tracer, rate: Tracer) -> Tracer:
 def _poisson_many(key: Tracer, rate: Tracer) -> Tracer:
     """Hormann's transformed rejection with squeeze (PTRS), for rates of at least 10."""
     log_rate = _log(rate)
-    b = 0.931 + 2.53 * emit(ops.sqrt, rate)
+    b = 0.931 + 2.53 * sqrt(rate)
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
     squeeze = 0.9277 - 3.6224 / (b - 2)
@@ -84,17 +89,17 @@ def _poisson_many(key: Tracer, rate: Tracer) -> Tracer:
     def body(found: Any, done: Any, key: Any) -> Any:
         key, first, second = new_keys(key, 3)
         u, v = _uniform(first, rate) - 0.5, _uniform(second, rate)
-        us = 0.5 - emit(ops.abs, u)
-        k = emit(ops.floor, (2 * a / us + b) * u + rate + 0.43)
+        us = 0.5 - abs(u)
+        k = floor((2 * a / us + b) * u + rate + 0.43)
         accepted = (us >= 0.07) & (v <= squeeze)
         refused = (k < 0) | ((us < 0.013) & (v > us))
         left = _log(v * inverse_alpha / (a / (us * us) + b))
         right = k * log_rate - rate - emit(ops.lgamma, k + 1)
         accepted = accepted | (~refused & (left <= right))
-        return emit(ops.select, accepted, k, found), done | accepted, key
+        return where(accepted, k, found), done | accepted, key
 
     none = constant(False, dtypes.bool_, rate.shape)
-    return _while(lambda found, done, key: _any(~done), body, -emit(ops.sub, rate, rate) - 1, none,
+    return _while(lambda found, done, key: _any(~done), body, -(rate - rate) - 1, none,
                   key)[0]
 
 
@@ -131,16 +136,16 @@ def poisson(key: ArrayLike, lam: ArrayLike, shape: ShapeLike | None = None,
     if is_approximate("poisson", method):
         rate = _steady(broadcast_to(convert(x, default_float()), size))
         made = _within(poisson_in(one, rate), wanted)
-        return emit(ops.select, rate >= 0, made, convert(constant(-1, dtypes.i32, size), wanted))
+        return where(rate >= 0, made, convert(constant(-1, dtypes.i32, size), wanted))
     rate = _steady(broadcast_to(convert(x, dtypes.f32), size))
     few, legal = rate < 10, rate >= 0
     zero, many = constant(0, dtypes.f32, size), constant(_BIG_RATE, dtypes.f32, size)
-    low = _poisson_few(one, emit(ops.select, few & legal, rate, zero))
+    low = _poisson_few(one, where(few & legal, rate, zero))
     top = constant(2.0 ** 64, dtypes.f32, size)
-    high = _poisson_many(one, emit(ops.select, few | ~legal, many, emit(ops.min, rate, top)))
-    made = _within(emit(ops.select, few, low, high), wanted)
-    made = emit(ops.select, emit(ops.eq, rate, zero), constant(0, wanted, size), made)
-    return emit(ops.select, legal, made, convert(constant(-1, dtypes.i32, size), wanted))
+    high = _poisson_many(one, where(few | ~legal, many, minimum(rate, top)))
+    made = _within(where(few, low, high), wanted)
+    made = where(rate == zero, 0, made)
+    return where(legal, made, convert(constant(-1, dtypes.i32, size), wanted))
 
 
 _BIG_RATE = 1e5
@@ -160,20 +165,20 @@ def _binomial_few(key: Tracer, n: Tracer, p: Tracer) -> Tracer:
 
     Source: Devroye, Non-Uniform Random Variate Generation, X.4.3.
     """
-    log_failure = emit(ops.log1p, -p)
+    log_failure = log1p(-p)
 
     def body(count: Any, trials: Any, key: Any) -> Any:
         sub, key = new_keys(key)
-        gap = emit(ops.ceil, _log(_uniform(sub, n)) / log_failure)
+        gap = ceil(_log(_uniform(sub, n)) / log_failure)
         more = trials <= n
-        return (emit(ops.select, more, count + 1, count),
-                emit(ops.select, more, trials + gap, trials), key)
+        return (where(more, count + 1, count),
+                where(more, trials + gap, trials), key)
 
     zeros = constant(0, n.value.type.dtype, n.shape)
     return _while(lambda count, trials, key: _any(trials <= n), body, zeros, zeros, key)[0] - 1
 
 
-def _stirling(k: Tracer) -> Tracer:
+def _stirling(k: Any) -> Tracer:
     """log(k!) less Stirling's formula."""
     table = [0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
              0.0166446911898211, 0.0138761288230707, 0.0118967099458917, 0.0104112652619720,
@@ -182,26 +187,26 @@ def _stirling(k: Tracer) -> Tracer:
     made = (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
     for i, value in enumerate(table):
         own = constant(i, k.value.type.dtype, k.shape)
-        made = emit(ops.select, emit(ops.eq, k, own), own * 0 + value, made)
+        made = where(k == own, own * 0 + value, made)
     return as_tracer(made)
 
 
 def _binomial_many(key: Tracer, n: Tracer, p: Tracer) -> Tracer:
     """Hormann's transformed rejection with squeeze (BTRS), for n p of at least 10."""
-    deviation = emit(ops.sqrt, n * p * (1 - p))
+    deviation = sqrt(n * p * (1 - p))
     b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * p
     c = n * p + 0.5
     squeeze = 0.92 - 4.2 / b
     odds = p / (1 - p)
     alpha = (2.83 + 5.1 / b) * deviation
-    m = emit(ops.floor, (n + 1) * p)
+    m = floor((n + 1) * p)
 
     def body(found: Any, done: Any, key: Any) -> Any:
         key, first, second = new_keys(key, 3)
         u, v = _uniform(first, n) - 0.5, _uniform(second, n)
-        us = 0.5 - emit(ops.abs, u)
-        k = emit(ops.floor, (2 * a / us + b) * u + c)
+        us = 0.5 - abs(u)
+        k = floor((2 * a / us + b) * u + c)
         accepted = (us >= 0.07) & (v <= squeeze)
         refused = (k < 0) | (k > n)
         left = _log(v * alpha / (a / (us * us) + b))
@@ -210,7 +215,7 @@ def _binomial_many(key: Tracer, n: Tracer, p: Tracer) -> Tracer:
                  + (k + 0.5) * _log(odds * (n - k + 1) / (k + 1))
                  + _stirling(m) + _stirling(n - m) - _stirling(k) - _stirling(n - k))
         accepted = accepted | (~refused & (left <= right))
-        return emit(ops.select, accepted, k, found), done | accepted, key
+        return where(accepted, k, found), done | accepted, key
 
     none = constant(False, dtypes.bool_, n.shape)
     return _while(lambda found, done, key: _any(~done), body, constant(-1, n.value.type.dtype,
@@ -220,21 +225,21 @@ def _binomial_many(key: Tracer, n: Tracer, p: Tracer) -> Tracer:
 def _binomial(key: Tracer, n: Tracer, p: Tracer) -> Tracer:
     """Counts as floats; NaN where n and p are not parameters of a binomial distribution."""
     flipped = p >= 0.5
-    q = emit(ops.select, flipped, 1 - p, p)
+    q = where(flipped, 1 - p, p)
     legal = (n >= 0) & (n < np.inf) & (p >= 0) & (p <= 1)
     few = n * q <= 10
     zeros = constant(0, n.value.type.dtype, n.shape)       # also where n is infinite or NaN
-    low = _binomial_few(key, emit(ops.select, legal & few, n, zeros),
-                        emit(ops.select, legal & few, q, zeros + 0.5))
-    high = _binomial_many(key, emit(ops.select, legal & ~few, n, zeros + _BIG_N),
-                          emit(ops.select, legal & ~few, q, zeros + 0.5))
-    made = emit(ops.select, few, low, high)
+    low = _binomial_few(key, where(legal & few, n, zeros),
+                        where(legal & few, q, zeros + 0.5))
+    high = _binomial_many(key, where(legal & ~few, n, zeros + _BIG_N),
+                          where(legal & ~few, q, zeros + 0.5))
+    made = where(few, low, high)
     none = (n <= 0) | (q <= 0)
-    made = emit(ops.select, none, constant(0, n.value.type.dtype, n.shape), made)
-    made = emit(ops.select, flipped, n - made, made)
+    made = where(none, 0, made)
+    made = where(flipped, n - made, made)
     endless = (n == np.inf) & (p > 0) & (p <= 1)
-    made, legal = emit(ops.select, endless, n, made), legal | endless
-    return emit(ops.select, legal, made, constant(np.nan, n.value.type.dtype, n.shape))
+    made, legal = where(endless, n, made), legal | endless
+    return where(legal, made, constant(np.nan, n.value.type.dtype, n.shape))
 
 
 _BIG_N = 1e4
@@ -322,9 +327,9 @@ def multinomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: ShapeLike 
 
     def draw(trials: Any, given: Any) -> Any:
         key, weight, left = given
-        share = emit(ops.min, weight / left, constant(1, made, size))
+        share = minimum(weight / left, 1)
         legal = left > 0
-        count = _binomial(key, trials, emit(ops.select, legal, share, left * 0))
+        count = _binomial(key, trials, where(legal, share, left * 0))
         return trials - count, count
 
     counts = scan(draw, trials, (keys, weights, left), unroll=unroll)[1]
@@ -358,7 +363,7 @@ def geometric(key: ArrayLike, p: ArrayLike, shape: ShapeLike | None = None,
     made = x.value.type.dtype
     u = uniform_in(typed_key("geometric", key), size, made, tiny(made), 1)
     p = _steady(broadcast_to(x, size))
-    return _within(emit(ops.floor, _log(u) / emit(ops.log1p, -p)) + 1, wanted)
+    return _within(floor(_log(u) / log1p(-p)) + 1, wanted)
 
 
 __all__ = ["binomial", "geometric", "multinomial", "poisson"]

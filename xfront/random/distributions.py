@@ -14,6 +14,10 @@ from ..base.dtypes import finfo, requested_dtype
 from ..binding.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
 from ..eager.dispatch import eager
 from ..eager.operands import broadcast_shapes, broadcast_to, shape_of
+from ..numpy.arithmetic import sqrt
+from ..numpy.extremes import maximum, minimum
+from ..numpy.transcendental import exp, log, log1p, tan
+from ..numpy.ufuncs import where
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from ..values.arguments import at_home
@@ -28,10 +32,10 @@ def normal_in(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
     if dtype.is_complex:
         real = dtypes.real_of(dtype)
         parts = [normal_in(k, shape, real) for k in new_keys(key)]
-        return emit(ops.div, emit(ops.complex, *parts), constant(math.sqrt(2), dtype, shape))
+        return emit(ops.complex, *parts) / constant(math.sqrt(2), dtype, shape)
     low = np.nextafter(np.asarray(-1, dtype.numpy), np.asarray(0, dtype.numpy), dtype=dtype.numpy)
     drawn = uniform_in(key, shape, dtype, low, 1)
-    return emit(ops.mul, constant(math.sqrt(2), dtype, shape), emit(ops.erf_inv, drawn))
+    return constant(math.sqrt(2), dtype, shape) * emit(ops.erf_inv, drawn)
 
 
 def normal_dtype(name: str, dtype: Any) -> DType:
@@ -72,12 +76,12 @@ def truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike,
     made = chosen_dtype("truncated_normal", dtype, float, "float")
     size, (low, high) = parameters("truncated_normal", shape, made, lower, upper)
     root = constant(math.sqrt(2), made, size)
-    a, b = (emit(ops.erf, emit(ops.div, x, root)) for x in (low, high))
+    a, b = (emit(ops.erf, x / root) for x in (low, high))
     drawn = uniform_in(typed_key("truncated_normal", key), size, made, a, b)
-    out = emit(ops.mul, root, emit(ops.erf_inv, drawn))
+    out = root * emit(ops.erf_inv, drawn)
     inside_low = emit(ops.nextafter, low, constant(np.inf, made, size))
     inside_high = emit(ops.nextafter, high, constant(-np.inf, made, size))
-    return emit(ops.min, emit(ops.max, out, inside_low), inside_high)
+    return minimum(maximum(out, inside_low), inside_high)
 
 
 @eager(static=("shape", "dtype", "out_sharding"))
@@ -99,7 +103,7 @@ def lognormal(key: ArrayLike, sigma: ArrayLike = 1.0, shape: ShapeLike | None = 
     made = normal_dtype("lognormal", dtype)
     size, (deviation,) = parameters("lognormal", shape, dtypes.real_of(made), sigma)
     drawn = normal_in(typed_key("lognormal", key), size, made)
-    return emit(ops.exp, drawn * deviation)
+    return exp(drawn * deviation)
 
 
 @eager(static=("shape", "dtype", "out_sharding"))
@@ -120,9 +124,9 @@ def maxwell(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = Non
     return _lengths(typed_key("maxwell", key), shape_of(shape), made)
 
 
-def _lengths(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
+def _lengths(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Array:
     drawn = normal_in(key, (*shape, 3), dtype)
-    return emit(ops.sqrt, emit(ops.reduce_sum, drawn * drawn, axes=(len(shape),)))
+    return sqrt(emit(ops.reduce_sum, drawn * drawn, axes=(len(shape),)))
 
 
 @eager(static=("shape", "dtype"))
@@ -170,8 +174,8 @@ def wald(key: ArrayLike, mean: ArrayLike, shape: ShapeLike | None = None,
     y = normal_in(first, size, made)
     y = y * y
     z = uniform_in(second, size, made, 0, 1)
-    x = mu + mu * mu * y / 2 - mu / 2 * emit(ops.sqrt, 4 * mu * y + mu * mu * y * y)
-    return emit(ops.select, z <= mu / (mu + x), x, mu * mu / x)
+    x = mu + mu * mu * y / 2 - mu / 2 * sqrt(4 * mu * y + mu * mu * y * y)
+    return where(z <= mu / (mu + x), x, mu * mu / x)
 
 
 # --- inverses of cumulative distributions ---------------------------------------------------------
@@ -183,16 +187,16 @@ def check_mode(name: str, mode: Any) -> None:
 
 
 def gumbel_noise(name: str, key: Tracer, shape: tuple[int, ...], dtype: DType,
-                 mode: Any = None) -> Tracer:
+                 mode: Any = None) -> Array:
     """Standard Gumbel floats. Raises: ValueError for an unknown mode."""
     check_mode(name, mode)
     if mode == "high" or mode is None and high_dynamic_range_gumbel.value:
         drawn = uniform_in(key, (2, *shape), dtype, tiny(dtype), 1)
         fine = drawn[1] * 2.0 ** -MANTISSA[dtype][0]
-        drawn = fine - emit(ops.log1p, emit(ops.neg, drawn[0]))
+        drawn = fine - log1p(-drawn[0])
     else:
-        drawn = emit(ops.neg, emit(ops.log, uniform_in(key, shape, dtype, tiny(dtype), 1)))
-    return emit(ops.neg, emit(ops.log, drawn))
+        drawn = -log(uniform_in(key, shape, dtype, tiny(dtype), 1))
+    return -log(drawn)
 
 
 @eager(static=("shape", "dtype", "mode", "out_sharding"))
@@ -217,10 +221,10 @@ def gumbel(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None
                         chosen_dtype("gumbel", dtype, float, "float"), mode)
 
 
-def exponential_in(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
+def exponential_in(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Array:
     """Floats of the exponential distribution with rate 1."""
     drawn = uniform_in(key, shape, dtype, 0, 1)
-    return emit(ops.neg, emit(ops.log1p, emit(ops.neg, drawn)))
+    return -log1p(-drawn)
 
 
 @eager(static=("shape", "dtype", "out_sharding"))
@@ -247,7 +251,7 @@ def laplace(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = Non
     at_home("laplace", out_sharding)
     made, size = chosen_dtype("laplace", dtype, float, "float"), shape_of(shape)
     u = uniform_in(typed_key("laplace", key), size, made, -1 + float(finfo(made.numpy).epsneg), 1)
-    return emit(ops.sign, u) * emit(ops.log1p, emit(ops.neg, emit(ops.abs, u)))
+    return emit(ops.sign, u) * log1p(-abs(u))
 
 
 @eager(static=("shape", "dtype", "out_sharding"))
@@ -261,7 +265,7 @@ def logistic(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = No
     at_home("logistic", out_sharding)
     made, size = chosen_dtype("logistic", dtype, float, "float"), shape_of(shape)
     u = uniform_in(typed_key("logistic", key), size, made, tiny(made), 1)
-    return emit(ops.log, u) - emit(ops.log1p, emit(ops.neg, u))
+    return log(u) - log1p(-u)
 
 
 @eager(static=("shape", "dtype", "out_sharding"))
@@ -275,7 +279,7 @@ def cauchy(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None
     at_home("cauchy", out_sharding)
     made, size = chosen_dtype("cauchy", dtype, float, "float"), shape_of(shape)
     u = uniform_in(typed_key("cauchy", key), size, made, float(finfo(made.numpy).eps), 1)
-    return emit(ops.tan, (u - 0.5) * math.pi)
+    return tan((u - 0.5) * math.pi)
 
 
 @eager(static=("shape", "dtype", "out_sharding"))
@@ -295,7 +299,7 @@ def pareto(key: ArrayLike, b: ArrayLike, shape: ShapeLike | None = None,
     at_home("pareto", out_sharding)
     made = chosen_dtype("pareto", dtype, float, "float")
     size, (power,) = parameters("pareto", shape, made, b)
-    return emit(ops.exp, exponential_in(typed_key("pareto", key), size, made) / power)
+    return exp(exponential_in(typed_key("pareto", key), size, made) / power)
 
 
 @eager(static=("shape", "dtype", "out_sharding"))
@@ -316,7 +320,7 @@ def rayleigh(key: ArrayLike, scale: ArrayLike, shape: ShapeLike | None = None,
     made = chosen_dtype("rayleigh", dtype, float, "float")
     size, (factor,) = parameters("rayleigh", shape, made, scale)
     u = uniform_in(typed_key("rayleigh", key), size, made, tiny(made), 1)
-    return factor * emit(ops.sqrt, emit(ops.log, u) * -2)
+    return factor * sqrt(log(u) * -2)
 
 
 @eager(static=("shape", "dtype"))
@@ -360,9 +364,9 @@ def triangular(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLik
     made = chosen_dtype("triangular", dtype, float, "float")
     size, (a, c, b) = parameters("triangular", shape, made, left, mode, right)
     u = uniform_in(typed_key("triangular", key), size, made, 0, 1)
-    low = a + emit(ops.sqrt, u * (b - a) * (c - a))
-    high = b - emit(ops.sqrt, (1 - u) * (b - a) * (b - c))
-    return emit(ops.select, u < (c - a) / (b - a), low, high)
+    low = a + sqrt(u * (b - a) * (c - a))
+    high = b - sqrt((1 - u) * (b - a) * (b - c))
+    return where(u < (c - a) / (b - a), low, high)
 
 
 __all__ = ["cauchy", "double_sided_maxwell", "exponential", "gumbel", "laplace", "logistic",

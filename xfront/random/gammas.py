@@ -15,7 +15,10 @@ from ..base.dtypes import TypePromotionError
 from ..binding.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
 from ..eager.dispatch import eager
 from ..eager.operands import broadcast_to, convert, index_of, operand, shape_of
+from ..numpy.arithmetic import sqrt
+from ..numpy.extremes import maximum
 from ..numpy.normalizers import softmax
+from ..numpy.transcendental import exp
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from ..values.arguments import at_home
@@ -24,7 +27,7 @@ from .bits import MANTISSA, rademacher, refuse_dtype
 from .distributions import exponential_in, normal_in
 from .generators import threefry_key
 from .keys import typed_key
-from .parameters import chosen_dtype, constant, in_dtype, new_keys, parameters, size_of
+from .parameters import chosen_dtype, in_dtype, new_keys, parameters, size_of
 
 
 def gamma_in(key: Tracer, a: Tracer, log_space: bool) -> Tracer:
@@ -81,7 +84,7 @@ def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
     asked, made = _dtypes("gamma", dtype)
     one, a = typed_key("gamma", key), _shapes("gamma", a, shape, made)
     if is_approximate("gamma", method):
-        return convert(emit(ops.exp, _approximate(one, a)), asked)
+        return convert(as_tracer(exp(_approximate(one, a))), asked)
     return convert(gamma_in(one, a, False), asked)
 
 
@@ -137,8 +140,8 @@ def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = N
             for k, p in zip(new_keys(typed_key("beta", key)), both, strict=True))
     from ..lax import stop_gradient  # subtracting it from both has no effect
 
-    most = stop_gradient(emit(ops.max, x, y))
-    x, y = emit(ops.exp, x - most), emit(ops.exp, y - most)
+    most = stop_gradient(maximum(x, y))
+    x, y = exp(x - most), exp(y - most)
     return convert(as_tracer(x / (x + y)), asked)
 
 
@@ -169,8 +172,8 @@ def dirichlet(key: ArrayLike, alpha: ArrayLike, shape: ShapeLike | None = None,
     return convert(as_tracer(softmax(logs, axis=-1)), asked)
 
 
-def _chi_squared(key: Tracer, df: Tracer, method: str = "exact") -> Tracer:
-    return emit(ops.exp, _log_gamma("chisquare", method, key, as_tracer(df / 2))) * 2
+def _chi_squared(key: Tracer, df: Tracer, method: str = "exact") -> Any:
+    return exp(_log_gamma("chisquare", method, key, as_tracer(df / 2))) * 2
 
 
 @eager(static=("shape", "dtype", "method", "out_sharding"))
@@ -237,13 +240,13 @@ def t(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None, dtype: DTyp
     of_normal, of_gamma = new_keys(typed_key("t", key))
     half = degrees / 2
     drawn = normal_in(of_normal, size, made)
-    spread = emit(ops.sqrt, half / gamma_in(of_gamma, as_tracer(half), False))
+    spread = sqrt(half / gamma_in(of_gamma, as_tracer(half), False))
     return convert(as_tracer(drawn * spread), asked)
 
 
 def _generalized_normal(key: Tracer, p: Tracer) -> Tracer:
     of_gamma, of_sign = new_keys(key)
-    one = emit(ops.div, constant(1, p.value.type.dtype, p.shape), p)
+    one = 1 / p
     size = emit(ops.pow, gamma_in(of_gamma, one, False), one)
     return rademacher(of_sign, p.shape, p.dtype) * size
 
@@ -297,7 +300,7 @@ def ball(key: ArrayLike, d: int, p: ArrayLike = 2, shape: ShapeLike = (),
     of_normal, of_radius = new_keys(typed_key("ball", key))
     whole = emit(ops.broadcast_in_dim, power, shape=(*size, n), dims=tuple(range(len(size))))
     drawn = _generalized_normal(of_normal, whole)
-    powers = emit(ops.pow, emit(ops.abs, drawn), whole)
+    powers = emit(ops.pow, abs(drawn), whole)
     total = emit(ops.reduce_sum, powers, axes=(len(size),))
     radius = emit(ops.pow, total + exponential_in(of_radius, size, made), 1 / power)
     return convert(as_tracer(drawn / radius[..., None]), asked)

@@ -24,6 +24,7 @@ from ..eager.operands import (
     promote_inexact,
     shape_of,
 )
+from ..numpy.transcendental import log
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from ..values.arguments import at_home
@@ -174,10 +175,10 @@ def _weighed(key: Tracer, p: Any, n: int, n_draws: int, replace: bool, mode: Any
         drawn = uniform_in(key, (n_draws,), made, 0, 1)
         return as_tracer(searchsorted(sums, sums[-1] * (1 - drawn)))
     noise = gumbel_noise("choice", key, (n,), made, mode)
-    return _largest(noise + emit(ops.log, weights), n_draws)
+    return _largest(noise + log(weights), n_draws)
 
 
-def _largest(x: Tracer, n: int) -> Tracer:
+def _largest(x: Any, n: int) -> Tracer:
     """Indices of the n largest elements of each vector along the last axis, the largest first."""
     from ..lax import top_k
 

@@ -111,7 +111,7 @@ def orthogonal(key: ArrayLike, n: int, shape: ShapeLike = (), dtype: DTypeLike |
     drawn = normal_in(typed_key("orthogonal", key), (*size, long, short), made)
     q, r = linalg.qr(convert(drawn, dtypes.f32) if made.bits < 32 else drawn)
     signs = diagonal(r, axis1=-2, axis2=-1)
-    length = emit(ops.abs, signs)
+    length = abs(signs)
     q = q * where(length == 0, 1, signs / where(length == 0, 1, length))[..., None, :]
     q = convert(as_tracer(q), made)
     if rows >= columns:
