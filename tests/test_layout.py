@@ -191,25 +191,63 @@ def _is_of_definition(node: ast.expr) -> bool:
     )
 
 
+def _op_emitted(node: ast.AST) -> str:
+    """The name of the op that an expression emits by hand, or an empty text."""
+    if not (isinstance(node, ast.Call) and node.args):
+        return ""
+    function, op = ast.unparse(node.func), ast.unparse(node.args[0])
+    if not function.endswith(".emit") and not (function == "emit" and op.startswith("ops.")):
+        return ""
+    return op.removeprefix("lookup(").removeprefix("ops.").strip("'\")_")
+
+
 def _emitted(node: ast.AST) -> bool:
     """Whether an expression emits one of the elementwise ops by hand."""
-    if not (isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".emit") and node.args):
-        return False
-    name = ast.unparse(node.args[0]).removeprefix('lookup(').removeprefix("ops.").strip("'\")_")
-    found = xfront_ir.ops.REGISTRY.get(name)
+    found = xfront_ir.ops.REGISTRY.get(_op_emitted(node))
     return found is not None and ELEMENTWISE in found.traits
 
 
 def test_formulas_are_written_in_one_notation() -> None:
-    """Mathematics in the rules of ops, in passes and in forms is written with operators on Terms
-    (`ops/formulas.py`): no elementwise op is emitted by hand of what another gives."""
-    assert _emitted(ast.parse("b.emit(lookup('add'), x, y)", mode="eval").body)
-    assert _emitted(ast.parse("b.emit(ops.and_, x, y)", mode="eval").body)
+    """Mathematics is written with operators: on Terms (`ops/formulas.py`) in the rules of ops, in
+    passes and in forms, on tracers in public functions. No elementwise op is emitted by hand of
+    what another gives."""
+    for text in ("b.emit(lookup('add'), x, y)", "b.emit(ops.and_, x, y)", "emit(ops.add, x, y)"):
+        assert _emitted(ast.parse(text, mode="eval").body)
     wrong = [
         f"{place(path, node.lineno)}: {ast.unparse(node)}"
-        for path in sources("xfront_ir", "lowering")
+        for path in sources(*PACKAGES)
         for node in ast.walk(_parsed(path))
         if isinstance(node, ast.Call) and _emitted(node) and any(map(_emitted, node.args))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+PUBLIC_ROOMS = ("composed", "image", "nn", "numpy", "ops", "random", "scipy")
+OPERATORS = frozenset("add sub mul neg abs and or xor not eq ne lt le gt ge".split())
+"""The ops that an operator of Python writes for every dtype that they take."""
+
+
+def _by_hand(node: ast.AST, own: frozenset[str] = frozenset()) -> Iterator[ast.AST]:
+    """The ops of `OPERATORS` emitted by hand, but for those that a decorator around names: the
+    function is the operator itself."""
+    if isinstance(node, ast.FunctionDef):
+        named = " ".join(map(ast.unparse, node.decorator_list))
+        own |= {name.strip("_") for name in re.findall(r"ops\.(\w+)", named)}
+    if _op_emitted(node) in OPERATORS - own:
+        yield node
+    for child in ast.iter_child_nodes(node):
+        yield from _by_hand(child, own)
+
+
+def test_public_functions_are_written_with_operators() -> None:
+    """In the bodies of public functions, what has an operator is written with it."""
+    text = "@binary(ops.add)\ndef add(x, y):\n return emit(ops.add, x, emit(ops.mul, x, y))"
+    assert [_op_emitted(node) for node in _by_hand(ast.parse(text))] == ["mul"]
+    wrong = [
+        f"{place(path, node.lineno)}: {ast.unparse(node)}"
+        for path in sources(*[f"xfront/{room}" for room in PUBLIC_ROOMS])
+        for node in _by_hand(_parsed(path))
+        if isinstance(node, ast.Call)
     ]
     assert not wrong, "\n".join(wrong)
 

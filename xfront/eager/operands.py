@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
-from xfront_ir.definition import OpDef
 from xfront_ir.dtypes import DType, from_numpy
 from xfront_ir.types import TensorType, tensor
 
@@ -25,7 +24,7 @@ from ..base.holders import held_by
 from ..binding import promotion
 from ..binding.caller import users_own
 from ..binding.tracebacks import warn
-from ..tracing.trace import Trace, emit, is_number, leak_error, plain_number, scalar, state
+from ..tracing.trace import Trace, emit, is_number, plain_number, scalar, state
 from ..tracing.tracer import Tracer
 from ..values.keys import KeyArray
 
@@ -311,38 +310,6 @@ def in_shape(xs: Sequence[Any], dtype: DType, weak: bool, shape: tuple[int, ...]
     assert target is not None
     return [filled(target, x, tensor(shape, dtype), weak) if type(x) in SCALARS
             else broadcast_to(convert(target.lift(x), dtype, weak), shape) for x in xs]
-
-
-def _deepest(x: Any, y: Any) -> Trace | None:
-    target = state.current
-    for z in (x, y):
-        if type(z) is Tracer and (target is None or z.home.level > target.level):
-            target = z.home
-    return target
-
-
-def binary(definition: OpDef, name: str, x: Any, y: Any, inexact: bool = False) -> Any:
-    """An elementwise op of two operands, promoted and broadcast; at least one is traced."""
-    if type(x) is not Tracer or type(y) is not Tracer:
-        x, y = held_array(x), held_array(y)
-    target = _deepest(x, y)
-    if target is None:
-        raise AssertionError(f"{name}: neither operand is traced")
-    if target.closed:
-        raise leak_error(x if type(x) is Tracer and x.home is target else y)
-    if (type(x) is Tracer and type(y) is Tracer and x.home is y.home is target
-            and x.value.type is y.value.type and x.weak == y.weak
-            and (not inexact or x.value.type.dtype.is_inexact)):
-        return emit(definition, x, y)
-    before, state.current = state.current, target
-    try:
-        x, y = together(name, x, y)
-        if inexact and not x.value.type.dtype.is_inexact:
-            dtype = inexact_dtype(x.value.type.dtype)
-            x, y = convert(x, dtype, x.weak), convert(y, dtype, y.weak)
-        return emit(definition, x, y)
-    finally:
-        state.current = before
 
 
 # --- axes, shapes, static values ----------------------------------------------------------

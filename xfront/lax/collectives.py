@@ -18,7 +18,7 @@ from xfront_ir.ops.collective import check_groups
 from ..base.trees import tree_leaves, tree_map
 from ..binding.annotations import Array
 from ..eager.dispatch import eager
-from ..eager.operands import array_like, binary, convert, index_of
+from ..eager.operands import array_like, convert, index_of
 from ..eager.operands import operand as tracer
 from ..tracing.following import varies
 from ..tracing.regions import follows, manual_axes, regions
@@ -203,10 +203,6 @@ def pmean(x: T, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T:
         names, sizes = axis_sizes("pmean", names)
         n = _participants(sizes, groups) * math.prod([leaf.shape[a] for a in own])
         total = _psum(leaf, axis_name, groups)
-        if isinstance(total, (bool, int, float, complex)):
-            return total / n
-        if type(total) is Tracer:
-            return binary(ops.div, "pmean", total, n, inexact=True)
         return total / n
 
     return tree_map(mean, x)
@@ -414,13 +410,13 @@ def pbroadcast(x: T, axis_name: AxisName, source: int) -> T:
     def body(x: Any) -> Any:
         target = _refuse_sums("pbroadcast", x, names).home
         own = emit(ops.axis_index, axes=names, sizes=sizes)
-        chosen = emit(ops.eq, own, target.literal(np.asarray(source, np.int32), ()))
+        chosen = own == target.literal(np.asarray(source, np.int32), ())
         kind, wide = x.value.type.dtype, x
         if kind is dtypes.bool_:
             wide = convert(x, dtypes.i32)
         zeros = target.literal(np.zeros((), wide.dtype), wide.shape)
-        total = emit(ops.psum, emit(ops.select, chosen, wide, zeros), axes=names, sizes=sizes,
-                     groups=None)
+        wide = emit(ops.select, chosen, wide, zeros)
+        total = emit(ops.psum, wide, axes=names, sizes=sizes, groups=None)
         return convert(total, kind)
 
     return tree_map(lambda leaf: _recorded(names, array_like("pbroadcast", leaf), body), x)

@@ -57,7 +57,7 @@ def adjoint(x: Tracer) -> Tracer:
 def symmetrized(x: Tracer) -> Tracer:
     """(x + x^H) / 2."""
     half = x.home.literal(np.asarray(0.5, x.value.type.dtype.numpy), x.shape)
-    return emit(ops.mul, emit(ops.add, x, adjoint(x)), half)
+    return (x + adjoint(x)) * half
 
 
 class EigImplementation(enum.Enum):

@@ -71,7 +71,7 @@ def _start(x: Any, size: int, dtype: Any, negative: bool) -> Any:
         return x
     zero = target.literal(np.zeros((), dtype.numpy), ())
     whole = target.literal(np.asarray(size, dtype.numpy), ())
-    return emit(ops.select, emit(ops.lt, x, zero), emit(ops.add, x, whole), x)
+    return emit(ops.select, x < zero, x + whole, x)
 
 
 def _start_along(name: str, shape: tuple[int, ...], axis: int, index: Any, negative: bool

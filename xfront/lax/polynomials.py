@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xfront_ir import ops
 
 from ..binding.annotations import Array, ArrayLike
 from ..eager.dispatch import eager
 from ..eager.operands import broadcast_to, convert, operand
-from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .control_flow import scan
 from .shape import stack
@@ -59,7 +57,7 @@ def polynomial(x: ArrayLike, coeffs: Sequence[ArrayLike], *, unroll: int | None 
 
 
 def _step(x: Any, made: Any, coefficient: Any) -> Tracer:
-    return emit(ops.add, emit(ops.mul, made, x), coefficient)
+    return made * x + coefficient
 
 
 def _zeros(x: Tracer) -> Tracer:

@@ -13,7 +13,7 @@ from ..binding.annotations import Array, ArrayLike
 from ..eager.dispatch import eager
 from ..eager.operands import convert, operand
 from ..lax.precision import precision_attr
-from ..numpy.shorthand import greatest, total
+from ..numpy.masked_reductions import greatest, total
 from ..numpy.transcendental import exp, log
 from ..numpy.ufuncs import where
 from ..tracing.trace import emit

@@ -17,9 +17,8 @@ from ..eager.operands import normalize_axis, operand, strong
 from ..lax.shape import along
 from ..numpy.arithmetic import sqrt, square
 from ..numpy.extremes import maximum, minimum
-from ..numpy.shorthand import inexact
 from ..numpy.transcendental import exp, expm1, log, log1p, logaddexp
-from ..numpy.ufuncs import where
+from ..numpy.ufuncs import inexact, where
 from ..tracing.trace import emit
 
 
@@ -138,7 +137,7 @@ def softplus(x: ArrayLike) -> Array:
     >>> nn.softplus(jnp.array([0., 1.]))
     Array([0.693, 1.313], dtype=float32)
     """
-    return softplus_of(inexact("softplus", x))
+    return softplus_of(inexact(operand("softplus", x)))
 
 
 @eager
@@ -148,7 +147,7 @@ def log_sigmoid(x: ArrayLike) -> Array:
     >>> nn.log_sigmoid(jnp.array([0., 2.]))
     Array([-0.693, -0.127], dtype=float32)
     """
-    return -softplus_of(-inexact("log_sigmoid", x))
+    return -softplus_of(-inexact(operand("log_sigmoid", x)))
 
 
 @eager
@@ -158,7 +157,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     >>> nn.squareplus(jnp.array([0., 1.]))
     Array([1.   , 1.618], dtype=float32)
     """
-    x = inexact("squareplus", x)
+    x = inexact(operand("squareplus", x))
     return (x + sqrt(square(x) + b)) * 0.5
 
 
@@ -181,7 +180,7 @@ def mish(x: ArrayLike) -> Array:
     >>> nn.mish(jnp.array([-1., 0., 2.]))
     Array([-0.303,  0.   ,  1.944], dtype=float32)
     """
-    x = inexact("mish", x)
+    x = inexact(operand("mish", x))
     return x * emit(ops.tanh, softplus_of(x))
 
 
@@ -195,7 +194,7 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     >>> nn.gelu(jnp.array([-1., 0., 2.]))
     Array([-0.159,  0.   ,  1.955], dtype=float32)
     """
-    x = strong(inexact("gelu", x))
+    x = strong(inexact(operand("gelu", x)))
     if not approximate:
         return x * 0.5 * emit(ops.erfc, x * -math.sqrt(0.5))
     if not x.value.type.dtype.is_complex:
@@ -262,7 +261,7 @@ def tanh(x: ArrayLike) -> Array:
     >>> nn.tanh(jnp.array([0., 1.]))
     Array([0.   , 0.762], dtype=float32)
     """
-    return emit(ops.tanh, inexact("tanh", x))
+    return emit(ops.tanh, inexact(operand("tanh", x)))
 
 
 @eager
@@ -272,7 +271,7 @@ def soft_sign(x: ArrayLike) -> Array:
     >>> nn.soft_sign(jnp.array([-1., 0., 3.]))
     Array([-0.5 ,  0.  ,  0.75], dtype=float32)
     """
-    x = inexact("soft_sign", x)
+    x = inexact(operand("soft_sign", x))
     return x / (abs(x) + 1)
 
 
@@ -331,7 +330,7 @@ def log1mexp(x: ArrayLike) -> Array:
     >>> nn.log1mexp(jnp.array([1., 2.]))
     Array([-0.459, -0.145], dtype=float32)
     """
-    x = inexact("log1mexp", x)
+    x = inexact(operand("log1mexp", x))
     minus = -x
     small = x < math.log(2.0)
     near = log(-expm1(where(small, minus, -1.0)))

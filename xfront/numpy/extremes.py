@@ -36,8 +36,8 @@ def _extreme(name: str, definition: Any, x: Any, y: Any) -> Tracer:
     if not dtype.is_complex:
         return emit(definition, x, y)
     a, b = emit(ops.real, x), emit(ops.real, y)
-    order = ops.gt if definition is ops.max else ops.lt
-    first = where(a == b, emit(order, emit(ops.imag, x), emit(ops.imag, y)), emit(order, a, b))
+    tied, c, d = a == b, emit(ops.imag, x), emit(ops.imag, y)
+    first = where(tied, c > d, a > b) if definition is ops.max else where(tied, c < d, a < b)
     first = first | (x != x)
     return where(first, x, y)
 

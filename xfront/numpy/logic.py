@@ -34,7 +34,7 @@ def equal(x: ArrayLike, y: ArrayLike) -> Array:
 
 def _same(x: Tracer, y: Tracer) -> Tracer:
     if not x.value.type.dtype.is_key:
-        return emit(ops.eq, x, y)
+        return x == y
     ndim = x.ndim
     words = emit(ops.random_unwrap, x) == emit(ops.random_unwrap, y)
     return emit(ops.reduce_and, words, axes=tuple(range(ndim, words.ndim)))
@@ -61,8 +61,9 @@ def _ordered(name: str, definition: Any, x: Any, y: Any) -> Tracer:
     if not dtype.is_complex:
         return emit(definition, x, y)
     real_x, real_y = emit(ops.real, x), emit(ops.real, y)
-    return where(real_x == real_y, emit(definition, emit(ops.imag, x), emit(ops.imag, y)),
-                 emit(definition, real_x, real_y))
+    tied = real_x == real_y
+    imag_x, imag_y = emit(ops.imag, x), emit(ops.imag, y)
+    return where(tied, emit(definition, imag_x, imag_y), emit(definition, real_x, real_y))
 
 
 @binary(ops.lt, ORDERED)

@@ -31,18 +31,18 @@ from ..tracing.tracer import as_tracer
 from ..values.arguments import at_home
 from .arithmetic import sqrt, square
 from .logic import isfinite
-from .shorthand import (
+from .masked_reductions import (
     along,
     axes_of,
     count,
     greatest,
-    inexact,
     mean,
     real_least,
     total,
     with_mask,
 )
 from .transcendental import exp, log
+from .ufuncs import inexact
 from .ufuncs import where as choose
 
 
@@ -58,11 +58,12 @@ def softmax(x: ArrayLike, axis: AxisLike = -1, where: ArrayLike | None = None) -
     >>> nn.softmax(jnp.array([0., 1.]))
     Array([0.269, 0.731], dtype=float32)
     """
-    x = strong(inexact("softmax", x))
+    x = strong(inexact(operand("softmax", x)))
     x, mask = with_mask("softmax", x, where)
     axes = axes_of("softmax", axis, x)
     taken = x if mask is None else choose(mask, x, real_least(x))
-    top = emit(ops.stop_gradient, emit(ops.reduce_max, taken, axes=axes))
+    top = emit(ops.reduce_max, taken, axes=axes)
+    top = emit(ops.stop_gradient, top)
     shifted = _where(mask, _where(mask, x) - along(top, x, axes))
     weights = _where(mask, exp(shifted))
     whole = emit(ops.reduce_sum, weights, axes=axes)
@@ -83,7 +84,7 @@ def log_softmax(x: ArrayLike, axis: AxisLike = -1, where: ArrayLike | None = Non
     >>> nn.log_softmax(jnp.array([0., 1.]))
     Array([-1.313, -0.313], dtype=float32)
     """
-    x = strong(inexact("log_softmax", x))
+    x = strong(inexact(operand("log_softmax", x)))
     x, mask = with_mask("log_softmax", x, where)
     axes = axes_of("log_softmax", axis, x)
     shifted = _where(mask, _where(mask, x) - emit(ops.stop_gradient, greatest(x, axes, mask)))
@@ -129,7 +130,7 @@ def logsumexp(a: ArrayLike, axis: AxisLike = None, b: ArrayLike | None = None,
     Array(1.313, dtype=float32)
     """
     if b is None:
-        x, factor = strong(inexact("logsumexp", a)), None
+        x, factor = strong(inexact(operand("logsumexp", a))), None
     else:
         x, factor = map(strong, promote_inexact("logsumexp", a, b))
         x, factor = together("logsumexp", x, factor)
@@ -180,7 +181,7 @@ def logmeanexp(x: ArrayLike, axis: AxisLike = None, where: ArrayLike | None = No
     >>> nn.logmeanexp(jnp.array([0., 1.]))
     Array(0.62, dtype=float32)
     """
-    x = inexact("logmeanexp", x)
+    x = inexact(operand("logmeanexp", x))
     x, mask = with_mask("logmeanexp", x, where)
     axes = axes_of("logmeanexp", axis, x)
     n = count(x, axes, mask)
@@ -212,7 +213,7 @@ def standardize(x: ArrayLike, axis: AxisLike = -1, mean: ArrayLike | None = None
     """
     if algorithm not in (None, "fast", "stable"):
         raise ValueError(f"standardize: algorithm must be 'fast' or 'stable', got {algorithm!r}")
-    x = inexact("standardize", x)
+    x = inexact(operand("standardize", x))
     x, mask = with_mask("standardize", x, where)
     axes = axes_of("standardize", axis, x)
     widened = x.value.type.dtype is dtypes.f16 and variance is None

@@ -18,6 +18,7 @@ from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import subtract
 from .manipulation import cut, joined
+from .ufuncs import shaped
 
 OPTIONS = {"constant": {"constant_values"}, "edge": set(), "empty": set(),
            "linear_ramp": {"end_values"}, "maximum": {"stat_length"}, "mean": {"stat_length"},
@@ -143,8 +144,8 @@ def _constant(x: Tracer, values: Any, widths: Sequence[tuple[int, int]]) -> Trac
                 value = cut(cut(pairs, 0, axis, axis + 1), 1, side, side + 1)
                 amounts: list[tuple[int, ...]] = [none, none]
                 amounts[side] = (*none[:axis], n, *none[axis + 1:])
-                x = emit(ops.pad, x, emit(ops.reshape, value, shape=()), low=amounts[0],
-                         high=amounts[1], interior=none)
+                x = emit(ops.pad, x, shaped(value, ()), low=amounts[0], high=amounts[1],
+                         interior=none)
     return Tracer(x.home, x.value, weak)
 
 

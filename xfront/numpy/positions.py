@@ -448,7 +448,8 @@ def _nonzero(a: Any, fills: Any, size: int) -> Any:
     stride = count
     for n, fill in zip(shape, fills, strict=True):
         stride //= n
-        index = emit(ops.rem, emit(ops.div, places, like(places, stride)), like(places, n))
+        row = emit(ops.div, places, like(places, stride))
+        index = emit(ops.rem, row, like(places, n))
         made.append(ufuncs.where(there, convert(index, integer), broadcast_to(fill, (size,))))
     return tuple(made)
 

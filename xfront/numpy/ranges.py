@@ -313,7 +313,7 @@ def _growing(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
             ratio = where(nothing, part, made) / broadcast_to(v, made.shape)
             return part * ratio * broadcast_to(as_tracer(t), made.shape)
 
-        return made, emit(ops.add, *map(by, (rest, share), primals, tangents))
+        return made, by(rest, primals[0], tangents[0]) + by(share, primals[1], tangents[1])
 
     grown.defjvp(moved)
     return as_tracer(grown(x, y))

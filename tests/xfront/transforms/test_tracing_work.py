@@ -113,6 +113,7 @@ def test_an_op_of_lax_costs(f, most) -> None:
 
 @pytest.mark.parametrize(("f", "most"), [
     (lambda x, w, b: x @ w, 47), (lambda x, w, b: x + b, 40), (lambda x, w, b: x * 0.5, 14),
+    (lambda x, w, b: 1 - x, 24), (lambda x, w, b: jnp.where(x > 0, x, 0.0), 49),
     (lambda x, w, b: jnp.mean(x), 68), (lambda x, w, b: x.T, 30),
     (lambda x, w, b: jnp.reshape(x, (1, 9)), 37),
 ])

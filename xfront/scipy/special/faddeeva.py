@@ -15,12 +15,12 @@ from xfront_ir import dtypes
 
 from ...binding.annotations import Array, ArrayLike
 from ...eager.dispatch import eager
-from ...eager.operands import convert, strong
+from ...eager.operands import convert, operand, strong
 from ...lax.elementwise import complex as joined
 from ...numpy import imag, real, rint, where
 from ...numpy.rounding import floor
-from ...numpy.shorthand import inexact
 from ...numpy.transcendental import exp, expm1
+from ...numpy.ufuncs import inexact
 from . import coefficients as known
 from .parts import chebyshev, wide, with_slopes
 
@@ -80,7 +80,7 @@ def erfcx(x: ArrayLike) -> Array:
     >>> special.erfcx(jnp.array([0., 1.]))
     Array([1.   , 0.428], dtype=float32)
     """
-    z = inexact("erfcx", x)
+    z = inexact(operand("erfcx", x))
     if z.value.type.dtype.is_complex:
         return strong(_faddeeva(z * 1j))
     (z,), back = wide("erfcx", z)
@@ -127,7 +127,7 @@ def wofz(z: ArrayLike) -> Array:
     >>> special.wofz(jnp.array([0.])).real
     Array([1.], dtype=float32)
     """
-    z = inexact("wofz", z)
+    z = inexact(operand("wofz", z))
     dtype = z.value.type.dtype
     if not dtype.is_complex:
         z = convert(z, dtypes.c128 if dtype.bits == 64 else dtypes.c64, z.weak)

@@ -13,14 +13,14 @@ from xfront_ir import ops
 
 from ...binding.annotations import Array, ArrayLike
 from ...eager.dispatch import eager
-from ...eager.operands import strong
+from ...eager.operands import operand, strong
 from ...lax.strict import static_int
 from ...numpy import conj, exp, expm1, full_like, imag, log, log1p, rint, where
 from ...numpy.arithmetic import square
 from ...numpy.extremes import maximum
 from ...numpy.logic import isfinite
 from ...numpy.rounding import floor
-from ...numpy.shorthand import inexact
+from ...numpy.ufuncs import inexact
 from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
 from .parts import one, real, together
@@ -107,7 +107,7 @@ def loggamma(x: ArrayLike) -> Array:
     >>> special.loggamma(jnp.array([1., 4.]))
     Array([0.   , 1.792], dtype=float32)
     """
-    x = inexact("loggamma", x)
+    x = inexact(operand("loggamma", x))
     if x.value.type.dtype.is_complex:
         return _log_gamma(x)
     return emit(ops.lgamma, x * where(x < 0, math.nan, 1.0))
@@ -174,7 +174,7 @@ def gamma(x: ArrayLike) -> Array:
     >>> special.gamma(jnp.array([1., 4.]))
     Array([1., 6.], dtype=float32)
     """
-    x = inexact("gamma", x)
+    x = inexact(operand("gamma", x))
     if x.value.type.dtype.is_complex:
         pole = (imag(x) == 0) & (emit(ops.real, x) <= 0) & (rint(emit(ops.real, x)) == emit(
             ops.real, x))

@@ -14,11 +14,11 @@ from xfront_ir import dtypes, ops
 
 from ...binding.annotations import Array, ArrayLike
 from ...eager.dispatch import eager
-from ...eager.operands import convert, strong
+from ...eager.operands import convert, operand, strong
 from ...numpy import exp, log, sqrt, where
 from ...numpy.arithmetic import square
-from ...numpy.shorthand import inexact
 from ...numpy.transcendental import log1p
+from ...numpy.ufuncs import inexact
 from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
 from .faddeeva import erfcx_of_positive, falling_bell
@@ -36,7 +36,7 @@ def expit(x: ArrayLike) -> Array:
     >>> special.expit(jnp.array([0., 2.]))
     Array([0.5  , 0.881], dtype=float32)
     """
-    return emit(ops.logistic, inexact("expit", x))
+    return emit(ops.logistic, inexact(operand("expit", x)))
 
 
 @eager
@@ -46,7 +46,7 @@ def logit(x: ArrayLike) -> Array:
     >>> special.logit(jnp.array([0.5, 0.75]))
     Array([0.   , 1.099], dtype=float32)
     """
-    return _logit(inexact("logit", x))
+    return _logit(inexact(operand("logit", x)))
 
 
 def _slope_of_logit(_: Any, x: Any) -> Any:

@@ -15,8 +15,8 @@ from xfront_ir import dtypes
 from ...base.docstrings import with_example
 from ...binding.annotations import Array, ArrayLike
 from ...eager.dispatch import eager
-from ...eager.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
-from ...numpy.shorthand import inexact
+from ...eager.operands import broadcast_shapes, broadcast_to, convert, operand, promote_inexact
+from ...numpy.ufuncs import inexact
 from ...tracing.trace import emit
 from ...tracing.tracer import Tracer
 from ...transforms.custom_jvp import custom_jvp
@@ -40,7 +40,7 @@ def public(body: Callable[..., Any], name: str, doc: str) -> Any:
 
 def real(name: str, x: Any) -> Any:
     """The float of a real argument. Raises: ValueError for a complex one."""
-    x = inexact(name, x)
+    x = inexact(operand(name, x))
     if x.value.type.dtype.is_complex:
         raise ValueError(f"{name} only takes real numbers, got {x.value.type}")
     return x

@@ -69,8 +69,8 @@ def _log_density(x: Any, alpha: Any) -> Any:
     x, alpha = convert(x, computed), convert(alpha, computed)
     if x.shape[0] < count:
         last = 1 - emit(ops.reduce_sum, x, axes=(0,))
-        x = emit(ops.concatenate, x, emit(ops.reshape, last, shape=(1, *last.shape)),
-                 dimension=0)
+        last = emit(ops.reshape, last, shape=(1, *last.shape))
+        x = emit(ops.concatenate, x, last, dimension=0)
     off = abs(emit(ops.reduce_sum, x, axes=(0,)) - 1)
     apart = max(_APART, 8 * float(finfo(dtype.numpy).eps))
     along = emit(ops.broadcast_in_dim, alpha - 1, shape=x.shape, dims=(0,))

@@ -1,6 +1,6 @@
-"""Short functions in which `nn` is written: arithmetic that promotes, choices, masked reductions.
+"""Reductions over axes that stay with size 1, with a mask: what softmax and attention take.
 
-All take and return tracers (or numbers) and are called inside the body of a public function.
+All take and return tracers and are called inside the body of a public function.
 """
 
 from __future__ import annotations
@@ -10,71 +10,20 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..binding.annotations import Array, ArrayLike
 from ..eager.operands import (
-    binary,
     broadcast_shapes,
     broadcast_to,
     convert,
-    inexact_dtype,
     kept_shape,
     normalize_axes,
     operand,
-    together,
 )
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer, as_tracer
+from ..tracing.tracer import Tracer
+from .ufuncs import where
 
 Axes = tuple[int, ...]
 
-
-def inexact(name: str, x: Any) -> Tracer:
-    """The tracer of an argument; integers and bools as the default float."""
-    x = operand(name, x)
-    dtype = x.value.type.dtype
-    return x if dtype.is_inexact else convert(x, inexact_dtype(dtype), x.weak)
-
-
-def add(x: ArrayLike, y: ArrayLike) -> Array:
-    """x + y."""
-    return binary(ops.add, "add", x, y)
-
-
-def sub(x: Any, y: Any) -> Any:
-    """x - y."""
-    return binary(ops.sub, "subtract", x, y)
-
-
-def mul(x: Any, y: Any) -> Any:
-    """x * y."""
-    return binary(ops.mul, "multiply", x, y)
-
-
-def div(x: Any, y: Any) -> Any:
-    """x / y."""
-    return binary(ops.div, "divide", x, y, inexact=True)
-
-
-def compare(definition: Any, x: Any, y: Any) -> Any:
-    """A comparison."""
-    return binary(definition, definition.name, x, y)
-
-
-def choose(condition: Tracer, x: ArrayLike, y: ArrayLike) -> Array:
-    """x where the condition holds, else y."""
-    x, y = together("where", x, y)
-    shape = broadcast_shapes("where", [condition.shape, x.shape])
-    made = emit(ops.select, broadcast_to(condition, shape), broadcast_to(x, shape),
-                broadcast_to(y, shape))
-    return Tracer(made.home, made.value, x.weak)
-
-
-def stopped(x: Tracer) -> Tracer:
-    """x as a constant to derivatives."""
-    return emit(ops.stop_gradient, x)
-
-
-# --- reductions that keep their axes --------------------------------------------------------
 
 def axes_of(name: str, axis: Any, x: Tracer) -> Axes:
     """Axes in [0, ndim); None means all."""
@@ -113,14 +62,14 @@ def with_mask(name: str, x: Tracer, where: Any) -> tuple[Tracer, Tracer | None]:
 def total(x: Any, axes: Axes, mask: Tracer | None = None) -> Tracer:
     """Sum over axes, which stay with size 1."""
     if mask is not None:
-        x = as_tracer(choose(mask, x, 0))
+        x = where(mask, x, 0)
     return kept(emit(ops.reduce_sum, x, axes=axes), x, axes)
 
 
-def greatest(x: Tracer, axes: Axes, mask: Tracer | None = None) -> Tracer:
+def greatest(x: Any, axes: Axes, mask: Tracer | None = None) -> Tracer:
     """The greatest over axes, which stay with size 1; -inf (or the least number) of nothing."""
     if mask is not None:
-        x = as_tracer(choose(mask, x, real_least(x)))
+        x = where(mask, x, real_least(x))
     return kept(emit(ops.reduce_max, x, axes=axes), x, axes)
 
 
@@ -138,4 +87,4 @@ def count(x: Tracer, axes: Axes, mask: Tracer | None) -> Any:
 
 def mean(x: Any, axes: Axes, mask: Tracer | None = None) -> Tracer:
     """Mean over axes, which stay with size 1."""
-    return div(total(x, axes, mask), count(x, axes, mask))
+    return total(x, axes, mask) / count(x, axes, mask)
