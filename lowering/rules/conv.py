@@ -83,9 +83,10 @@ def _whole(ctx: RuleContext, op: Op) -> tuple[Collection[int], Collection[int], 
     """The axes of array, kernel and result that XLA's partitioner must not divide.
 
     The partitioner ends the process or gives wrong numbers if it divides axes of windows with
-    strides or dilations, or features or a batch in groups. If both operands are divided along axes
-    of windows, or along features beside groups of a batch, it adds up products over all devices,
-    and counts those several times that several devices hold.
+    strides or dilations, or features or a batch in groups. If the array is divided along axes of
+    windows, and the kernel along these or its features, or both along features beside groups of a
+    batch, it adds up products over all devices, and counts those several times that several devices
+    hold.
     """
     if not ctx.is_shared:
         return (), (), ()
@@ -95,7 +96,7 @@ def _whole(ctx: RuleContext, op: Op) -> tuple[Collection[int], Collection[int], 
         low >= 0 and high >= 0 for low, high in a["padding"])
     in_groups = a["feature_groups"] > 1, a["batch_groups"] > 1
     if by_one and not any(in_groups):
-        return (), (of_kernel if ctx.shared_mesh is not None else ()), ()
+        return (along, (outs,), ()) if ctx.shared_mesh is not None else ((), (), ())
     result_batch, result_features, *of_result = a["out_spec"]
     if in_groups[1]:
         along, of_result = [*along, batch], [*of_result, result_batch]

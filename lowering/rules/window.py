@@ -26,6 +26,12 @@ def _undivided(ctx: RuleContext, a: Any, values: Sequence[Any], types: Sequence[
     return [ctx.undivided(x, t, axes) for x, t in zip(values, types, strict=True)]
 
 
+def _leaves_axes(a: Any) -> bool:
+    """Whether windows have one element along an axis, by steps of one, and do not overlap."""
+    pairs = [*zip(a["window"], a["strides"], strict=True)]
+    return (1, 1) in pairs and all([window in (1, by) for window, by in pairs])
+
+
 def _reduced(ctx: RuleContext, op: Op, operands: Sequence[Any], inits: Sequence[Any],
              results: Sequence[TensorType], combine: Region) -> list[Any]:
     """`reduce_window` without negative padding. Along axes where a window has one element, base
@@ -36,7 +42,10 @@ def _reduced(ctx: RuleContext, op: Op, operands: Sequence[Any], inits: Sequence[
     operands = _undivided(ctx, a, operands, [v.type for v in op.operands[:n]])
     kept = [cropped(ctx, x, v.type, a["padding"], base)
             for x, v in zip(operands, op.operands[:n], strict=True)]
-    _, type, padding = kept[0]
+    x, type, padding = kept[0]
+    if n == 1 and ctx.platform == "cpu" and type.dtype.is_float and _leaves_axes(a):
+        # XLA makes padding between elements a dilation, which its library forgets
+        kept = [(ctx.create("stablehlo.optimization_barrier", [x], [type]), type, padding)]
     later = tuple([w == 1 and (max(by, step) > 1 or any(pair))
                    for by, w, step, pair in zip(base, window, strides, padding, strict=True)])
     shape = tuple([m if late else out for m, out, late in zip(

@@ -112,6 +112,25 @@ SCATTERED = [scattered((7, 2), (5, 2), (2, 1), (1, 1), ((-2, 1), (0, 0))),
              scattered((1, 2), (1, 2), (2, 1), (1, 1), ((-3, 4), (0, 0)))]
 
 
+def test_windows_of_what_is_padded_between_elements() -> None:
+    """XLA makes the padding a dilation, also behind a conversion."""
+    def part(dtype: str, sizes: Sequence[int], interior: Sequence[int]) -> Part:
+        def make(b: Builder, x: Any) -> Any:
+            made = b.emit(ops.pad, x, b.literal(0, x.type.dtype), low=(0, 1, 0), high=(0, 1, 0),
+                          interior=tuple(interior))
+            made = b.emit(ops.convert, made, dtype=BY_NAME["f32"]) if dtype != "f32" else made
+            return b.emit(ops.reduce_window_sum, made, window=tuple(sizes), strides=tuple(sizes),
+                          padding=((0, 0),) * 3, base_dilation=(1,) * 3, window_dilation=(1,) * 3)
+
+        return [of(dtype, 3, 176, 17)], make
+
+    parts = [part(dtype, sizes, interior) for dtype in ("f32", "f16", "i32")
+             for sizes, interior in (((3, 1, 2), (0, 2, 0)), ((1, 2, 1), (0, 0, 1)),
+                                     ((3, 1, 1), (1, 0, 2)))]
+    for _ in range(3):
+        check(parts)
+
+
 def test_windows_of_dilated_arrays_and_negative_padding() -> None:
     check([*DILATED, *CROPPED, *SCATTERED])
 

@@ -60,6 +60,24 @@ def check_convolutions_over_one_of_two_axes() -> None:
         expect_alone(all_of, x, over(SQUARE, spec))
 
 
+def check_convolutions_of_divided_images_by_divided_features() -> None:
+    x, kernel = numbers(4, 4, 8, 3), numbers(4, 4, 3, 1)
+    for image, of_kernel, of_result in (
+            (P(None, None, "x"), P("x"), P()), (P(None, None, "x"), P("y"), P()),
+            (P(None, None, "x"), P(None, "y"), P()),
+            (P(None, "y", "x"), P("x"), P(None, "y", "x"))):
+        divided = over((2, 4), image)
+
+        def conv(x: Any, k: Any, mesh: Any = divided.mesh, spec: P = of_result) -> Any:
+            made = lax.conv_general_dilated(x, k, (1, 1), ((1, 1), (0, 0)))
+            return lax.with_sharding_constraint(made, NamedSharding(mesh, spec))
+
+        made = xfront.jit(conv)(xfront.device_put(x, divided), xfront.device_put(
+            kernel, NamedSharding(divided.mesh, of_kernel)))
+        alone = xfront.jit(lambda x, k: lax.conv_general_dilated(x, k, (1, 1), ((1, 1), (0, 0))))
+        np.testing.assert_array_equal(made, alone(x, kernel))
+
+
 def check_convolutions_in_groups_and_by_steps() -> None:
     """With features, batches and axes of windows divided, in the operands and in results."""
     def conv(x: Any, w: Any, by: int, padding: tuple[int, int], apart: int = 1, within: int = 1,
