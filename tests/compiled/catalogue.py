@@ -11,15 +11,16 @@ from .program import Program, Refused, Writer
 Operation = Callable[[Writer], None]
 
 WEIGHTS: dict[Operation, int] = {
-    moves.pad: 4, moves.crop: 2, moves.reverse: 1, moves.transpose: 2, moves.reshape: 2,
-    moves.broadcast: 2, moves.concatenate: 3, moves.concatenate_pads: 2, moves.halos: 3,
-    moves.dynamic_slice: 3, moves.dynamic_slice_twice: 3, moves.dynamic_update: 2, moves.roll: 2,
-    moves.take: 2, moves.take_along: 1, moves.gather: 6, moves.scatter: 3, moves.at: 2,
-    moves.convert: 3, moves.bitcast: 1, moves.constrain: 2, moves.select: 2,
+    moves.pad: 4, moves.pad_twice: 3, moves.crop: 2, moves.ends: 3, moves.reverse: 1,
+    moves.transpose: 2, moves.reshape: 2, moves.broadcast: 2, moves.concatenate: 3,
+    moves.concatenate_pads: 2, moves.halos: 3, moves.dynamic_slice: 3, moves.dynamic_slice_twice: 3,
+    moves.dynamic_update: 2, moves.roll: 2, moves.take: 2, moves.take_along: 1, moves.gather: 6,
+    moves.scatter: 3, moves.at: 2, moves.convert: 3, moves.bitcast: 1,
+    moves.constrain: 2, moves.select: 2,
     sums.reduce: 14, sums.reduce_bits: 2, sums.reduce_body: 2, sums.arg: 2,
     sums.sum_of_broadcast: 8, sums.sum_of_product: 8, sums.running: 3, sums.associative: 1,
-    sums.sort: 2, sums.argsort: 1, sums.top_k: 1, sums.reduce_window: 10, sums.window_of_pad: 2,
-    sums.conv: 5, sums.dot: 5,
+    sums.sort: 2, sums.argsort: 1, sums.top_k: 1, sums.reduce_window: 10, sums.window_of_pad: 5,
+    sums.conv: 6, sums.dot: 5,
     loops.while_loop: 6, loops.fori_loop: 2, loops.scan: 2, loops.switch: 2, loops.in_loop: 1,
     scalars.add: 3, scalars.multiply: 3, scalars.extreme: 2, scalars.single: 2, scalars.compare: 2,
     scalars.clip: 1, scalars.bits: 2, scalars.divide: 1, scalars.power: 1,
@@ -36,8 +37,8 @@ def write(seed: int, devices: bool = False) -> Program:
     if devices:
         w.program.mesh = w.choice(MESHES)
     dtype = w.choice(w.dtypes(("f32", "f32", "f32", "f32", "f64", "f64") if w.rough else
-                              (*["f32"] * 12, *FLOATS, *FLOATS, *INTEGERS, "i32", "i32", "bool",
-                               "c64", "c128")))
+                              (*["f32"] * 12, *FLOATS, *FLOATS, *INTEGERS, "i32", "i32", "i8",
+                               "bool", "c64", "c128")))
     shape = w.shape() if not devices else _divisible(w)
     w.seen.append(w.input(dtype, shape, constant=False))
     count = w.number(1, 8)

@@ -48,6 +48,11 @@ def pad(w: Writer) -> None:
     padded(w, w.pick(lambda v: v.ndim > 0))
 
 
+def pad_twice(w: Writer) -> None:
+    pad(w)
+    pad(w)
+
+
 def crop(w: Writer) -> None:
     """A slice with strides."""
     v = w.pick(lambda v: v.ndim > 0 and v.size > 0)
@@ -373,6 +378,28 @@ def constrain(w: Writer) -> None:
             spec[w.choice(fitting)] = repr(name)
     w.emit(f"lax.with_sharding_constraint({v.name}, NamedSharding(mesh, P({', '.join(spec)})))",
            v.dtype, v.shape, v)
+
+
+def whole(w: Writer, v: Value) -> None:
+    """On several devices: the same value, of which each has all."""
+    w.emit(f"lax.with_sharding_constraint({v.name}, NamedSharding(mesh, P()))", v.dtype, v.shape, v)
+
+
+def ends(w: Writer) -> None:
+    """A value, and the same without some elements at an end; on several devices made whole."""
+    v = w.pick(lambda v: v.ndim > 0 and max(v.shape) > 1)
+    axis = w.choice([d for d, n in enumerate(v.shape) if n > 1])
+    left = v.shape[axis] - w.number(1, min(3, v.shape[axis] - 1))
+    start = w.choice((0, 0, v.shape[axis] - left))
+    starts = tuple(start * (d == axis) for d in range(v.ndim))
+    shape = tuple(left if d == axis else n for d, n in enumerate(v.shape))
+    limits = tuple(a + n for a, n in zip(starts, shape, strict=True))
+    cut = w.emit(w.choice((f"lax.slice({v.name}, {starts}, {limits})",
+                           f"lax.dynamic_slice({v.name}, {starts}, {shape})")),
+                 v.dtype, shape, v)
+    if w.program.mesh:
+        whole(w, cut)
+        whole(w, v)
 
 
 def select(w: Writer) -> None:

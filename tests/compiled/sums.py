@@ -22,9 +22,9 @@ def axes_of(w: Writer, v: Value) -> tuple[int, ...]:
     return tuple(sorted(w.draw.sample(range(v.ndim), min(count, v.ndim))))
 
 
-def reduced(w: Writer, v: Value, how: str) -> Value:
-    """A reduction of `v`."""
-    axes = axes_of(w, v)
+def reduced(w: Writer, v: Value, how: str, axes: tuple[int, ...] | None = None) -> Value:
+    """A reduction of `v` over `axes`, or some."""
+    axes = axes_of(w, v) if axes is None else axes
     n = math.prod(v.shape[d] for d in axes)
     shape = tuple(s for d, s in enumerate(v.shape) if d not in axes)
     top = v.top
@@ -100,18 +100,40 @@ def arg(w: Writer) -> None:
 
 
 def sum_of_broadcast(w: Writer) -> None:
-    """A sum or an extreme of what was broadcast, to millions of elements sometimes."""
-    if not w.chance(4):
-        shape = w.choice(((512, 1), (512, 1), (2048,), (17, 1), (64, 1), (64, 1, 4), (1, 512)))
-        dtype = w.choice(("f32", "f64", w.seen[-1].dtype) if w.program.wide else
-                         ("f32", w.seen[-1].dtype))
-        w.seen.append(w.input(dtype, shape, "small" if dtype in ("f32", "f64") else None, False))
-    v = w.pick(lambda v: v.computes and v.size <= 4096 and v.dtype not in COMPLEX)
-    large = MOST if v.dtype in ("f32", "f64") else 5_000
-    wide = moves.broadcast_to(w, v, w.choice((5_000, large, large, large)))
+    """A sum or an extreme of what was broadcast along some axes, to millions of elements
+    sometimes, and mostly over all axes."""
+    if w.chance(4):
+        v = w.pick(lambda v: v.computes and v.size <= 4096 and v.dtype not in COMPLEX)
+        large = MOST if v.dtype in ("f32", "f64") else 5_000
+        wide = moves.broadcast_to(w, v, w.choice((5_000, large)))
+    else:
+        wide = _wide(w)
     before, w.left = w.left, MOST
     try:
-        reduced(w, wide, w.choice(("sum", "sum", "sum", "max", "min")))
+        reduced(w, wide, w.choice(("sum", "sum", "sum", "max", "min")),
+                None if w.chance(4) else tuple(range(wide.ndim)))
+    finally:
+        w.left = before
+
+
+def _wide(w: Writer) -> Value:
+    """An array of 2**16 elements or more, that was broadcast along its first axis mostly."""
+    most = 1 << w.choice((18, 20, 22))
+    shape = [w.choice((2, 3, 4, 8, 17, 64, 512, 2048)) for _ in range(w.choice((2, 3, 3, 4, 4)))]
+    while math.prod(shape) < 1 << 16:
+        shape[w.number(0, len(shape) - 1)] *= 4
+    while math.prod(shape) > most:
+        d = w.number(0, len(shape) - 1)
+        shape[d] = max(2, shape[d] // 2)
+    axes = range(0 if w.chance(5) else 1, len(shape))
+    own = w.draw.sample(axes, min(len(axes), w.choice((1, 1, 2))))
+    dtype = w.choice(w.dtypes(("f32", "f64")))
+    one = w.input(dtype, tuple(n if d in own else 1 for d, n in enumerate(shape)),
+                  "normal" if w.rough else "small", False)
+    before, w.left = w.left, MOST
+    try:
+        return w.emit(f"jnp.broadcast_to({one.name}, {tuple(shape)})", dtype, tuple(shape), one,
+                      total=one.total * math.prod(shape) / one.size)
     finally:
         w.left = before
 
@@ -194,8 +216,9 @@ def argsort(w: Writer) -> None:
 
 
 def top_k(w: Writer) -> None:
+    # 0.0 comes before -0.0
     v = w.pick(lambda v: 0 < v.ndim and v.shape[-1] > 1 and v.certain and v.dtype not in COMPLEX
-               and v.dtype != "bool" and not v.special)
+               and v.dtype != "bool" and not v.special and (v.moved or not v.floating))
     # subnormal numbers are zeros for some of XLA's comparisons
     w.need(all(i.kind != "subnormal" for i in w.program.inputs))
     k = w.number(1, min(v.shape[-1], 20))
@@ -306,7 +329,7 @@ def conv(w: Writer) -> None:
     fitting = [v for v in w.seen if v.dtype == dtype and v.shape == like.shape and v.computes
                and not v.special]
     x = w.choice(fitting) if fitting else w.input(dtype, like.shape, kind)
-    if w.chance(3):
+    if w.chance(2):
         x = _cropped(w, x)
         w.need(x.computes and not x.special)
         k = w.input(dtype, tuple(rhs_dims[c] for c in orders[1]), kind)
