@@ -81,12 +81,13 @@ Form = tuple[str, Any]
 Written = Callable[["RuleContext", Op], Form | None]
 
 
-def one_op(definition: OpDef) -> Callable[[Written], Written]:
+def one_op(definition: OpDef, shared: Callable[..., Any] | None = None
+           ) -> Callable[[Written], Written]:
     """Decorator for the lowering of an op to one MLIR op with the same operands and results.
 
     `fn(ctx, op)` gives the name and the attributes of that op, or None where the result is the
     operand. It may depend on types and attributes only: it is called once for all ops with the same
-    ones.
+    ones. In a program for several devices, `shared(ctx, op, operand)` is what the op reads.
     """
     schema = tuple(definition.attrs)
 
@@ -100,6 +101,8 @@ def one_op(definition: OpDef) -> Callable[[Written], Written]:
                 found = ctx._attrs[key] = fn(ctx, op) or _OPERAND
             if found is _OPERAND:
                 return operands[0]
+            if shared is not None and ctx.is_shared:
+                operands = (shared(ctx, op, *operands),)
             name, attrs = found
             made = ctx._types.get(result) or ctx.type(result)
             return ctx._create(name, [made], operands, attrs, None, 0, ctx.loc, ctx.ip).result

@@ -19,7 +19,7 @@ import gc
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from xfront_ir.analysis import axis_names, functions
@@ -114,10 +114,14 @@ class _Module:
             function = for_platform(function, platform, extras, self._facts)
             if function is not self.function:
                 self._analyse(function)
-        self.has_reductions = platform == "cpu" and extras.needed != 0 and _has_reductions(function)
-        """Whether the CPU's library may compute extrema in one loop with reductions."""
+        self.needs_forms = platform == "cpu" and extras.needed != 0
         self.built = Built(None, function)
         self.ctx = RuleContext(mlir, self, platform, scope)
+
+    @cached_property
+    def has_reductions(self) -> bool:
+        """Whether the CPU's library may compute extrema in one loop with reductions."""
+        return self.needs_forms and _has_reductions(self.function)
 
     def build(self, name: str, donated: Sequence[int], partition: Partition) -> Built:
         ctx, ir, scope = self.ctx, self.ir, self.ctx.scope

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lowering.context import RuleContext, rule
+from lowering.context import Form, RuleContext, one_op, rule
 from lowering.rules.narrow import converted, widened
-from lowering.rules.padding import cropped, padded, sliced
+from lowering.rules.padding import apart, cropped, padded, sliced
 from lowering.rules.starts import clamped
 from xfront_ir import ops
 from xfront_ir.core import Op, Value
@@ -15,15 +15,27 @@ from xfront_ir.dtypes import DType
 from xfront_ir.types import I32
 
 
-@rule(ops.slice)
-def _slice(ctx: RuleContext, op: Op, x: Any) -> Any:
-    """Up to the last element that is taken, and one element by a step of one: XLA's partitioner
-    counts the elements of a device's part wrongly where a step goes beyond the limit."""
-    a, type = op.attrs, op.results[0].type
-    steps = tuple([by if n > 1 else 1 for n, by in zip(type.shape, a["strides"], strict=True)])
-    limits = tuple([start + max(n - 1, 0) * by + (n > 0)
-                    for start, n, by in zip(a["starts"], type.shape, steps, strict=True)])
-    return sliced(ctx, x, op.operands[0].type, type, a["starts"], limits, steps)
+def _limits(op: Op) -> tuple[list[int], list[int]]:
+    """Limits and steps up to the last element that is taken, and one element by a step of one:
+    XLA's partitioner counts the elements of a device's part wrongly where a step goes beyond the
+    limit."""
+    a, shape = op.attrs, op.results[0].type.shape
+    steps = [by if n > 1 else 1 for n, by in zip(shape, a["strides"], strict=True)]
+    return [start + max(n - 1, 0) * by + (n > 0)
+            for start, n, by in zip(a["starts"], shape, steps, strict=True)], steps
+
+
+def _apart(ctx: RuleContext, op: Op, x: Any) -> Any:
+    return apart(ctx, x, op.operands[0].type, op.attrs["starts"], _limits(op)[0])
+
+
+@one_op(ops.slice, shared=_apart)
+def _slice(ctx: RuleContext, op: Op) -> Form:
+    words, (limits, steps) = op.results[0].type.dtype.physical, _limits(op)
+    return "stablehlo.slice", {
+        "start_indices": ctx.int_array((*op.attrs["starts"], *(0 for _ in words))),
+        "limit_indices": ctx.int_array((*limits, *words)),
+        "strides": ctx.int_array((*steps, *(1 for _ in words)))}
 
 
 @rule(ops.pad)

@@ -45,22 +45,28 @@ def _crop(n: int, low: int, high: int, step: int) -> tuple[int, int, int, int]:
     return 0, 0, max(0, whole + low + high), 0
 
 
-def sliced(ctx: RuleContext, x: Any, of: TensorType, type: TensorType, starts: Sequence[int],
-           limits: Sequence[int], steps: Ints = ()) -> Any:
-    """The elements of x, of type `of`, from `starts` up to `limits`, of `type`.
+def apart(ctx: RuleContext, x: Any, of: TensorType, starts: Sequence[int], limits: Sequence[int]
+          ) -> Any:
+    """x, of type `of`, as a slice of it reads it.
 
     Parts of devices may be the same before and after where fewer than one element a device is left
     out at the end. XLA's partitioner then takes the one whole array for the other, so these read
     copies.
     """
-    words = type.dtype.physical
     if ctx.is_shared and any([start == 0 and 0 < n - limit < ctx.num_partitions for start, limit, n
                               in zip(starts, limits, of.shape, strict=True)]):
-        x = ctx.create("stablehlo.optimization_barrier", [x], [of])
-    return ctx.create("stablehlo.slice", [x], [type],
+        return ctx.create("stablehlo.optimization_barrier", [x], [of])
+    return x
+
+
+def sliced(ctx: RuleContext, x: Any, of: TensorType, type: TensorType, starts: Sequence[int],
+           limits: Sequence[int]) -> Any:
+    """The elements of x, of type `of`, from `starts` up to `limits`, of `type`."""
+    words = type.dtype.physical
+    return ctx.create("stablehlo.slice", [apart(ctx, x, of, starts, limits)], [type],
                       start_indices=ctx.int_array((*starts, *(0 for _ in words))),
                       limit_indices=ctx.int_array((*limits, *words)),
-                      strides=ctx.int_array((*(steps or (1,) * of.ndim), *(1 for _ in words))))
+                      strides=ctx.int_array((1,) * (of.ndim + len(words))))
 
 
 def padded(ctx: RuleContext, x: Any, of: TensorType, value: Any, type: TensorType,
