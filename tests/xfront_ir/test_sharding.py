@@ -11,6 +11,7 @@ import pytest
 from xfront_ir import Builder, ParseError, dtypes, ops, parse, print_function
 from xfront_ir.errors import IRValueError
 from xfront_ir.fingerprint import fingerprint
+from xfront_ir.ops.shard_map import part_type, whole_type
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.sharding import AXIS_TYPES, MeshAxes, Sharding, Spec, replicated
@@ -107,3 +108,23 @@ def test_a_constraint_stays_through_derivatives_and_gets_an_open_dimension_for_a
     assert [op.attrs["sharding"].spec for op in both.ops] == [Spec([["x"], []])] * 2
     batched = vectorize(fn, (1,), ("b", 5))
     assert batched[0].ops[0].attrs["sharding"].spec == Spec([["x"], [], []], open=[1])
+
+
+def test_types_of_parts_and_of_wholes() -> None:
+    """A part lies on no mesh unless another explicit axis still divides it, or devices hold it as
+    terms of a sum or reduced; a whole value is divided by its spec where the mesh has explicit
+    axes."""
+    plain = tensor((8, 4), dtypes.f32)
+    explicit = MESH.with_types({"x": "explicit", "y": "explicit"})
+    by_x, by_y = Spec([["x"], []]), Spec([[], ["y"]])
+    assert part_type(MESH, ("x",), plain, by_x) is tensor((2, 4), dtypes.f32)
+    assert part_type(explicit, ("x",), plain.over(Sharding(explicit, by_y)), by_x).dims == (
+        (), ("y",))
+    assert part_type(explicit, ("x", "y"), plain.over(Sharding(explicit, by_y)), by_y).dims == (
+        (), ())
+    for spec in (Spec([[], []], unreduced=["x"]), Spec([[], []], reduced=["x"])):
+        part = part_type(explicit, ("x",), plain, spec)
+        assert part.plain is plain and part.sums == (spec.unreduced, spec.reduced)
+    assert whole_type(MESH, tensor((2, 4), dtypes.f32), by_x) is plain
+    assert whole_type(explicit, tensor((2, 4), dtypes.f32), by_x) is plain.over(
+        Sharding(explicit, by_x))

@@ -14,6 +14,7 @@ from lowering.forms.emitted import MANY, emitted
 from lowering.forms.registry import forms_of, written
 from tests.lowering.cpu.against_plain import Case, form_taken, named, program
 from tests.lowering.cpu.test_conv_forms import GRADIENT, attrs, line, square
+from tests.op_table.gathering import _gather
 from xfront_ir import ops
 
 
@@ -110,7 +111,8 @@ def test_rows_of_a_loop_are_near_memory(func: Any, reverse: bool, operations: in
 
 def test_operations_of_ops_with_bodies_and_of_choices(func: Any) -> None:
     """A branch is chosen by its index; loops of one turn are written out, others are in memory. A
-    choice between keys spreads an array of predicates to their words."""
+    choice between keys spreads an array of predicates to their words, and a gather of what lies
+    inside is none."""
     x = named("f32", 3)
     same = func([x], lambda b, x: [b.emit(ops.neg, x)])
 
@@ -125,6 +127,10 @@ def test_operations_of_ops_with_bodies_and_of_choices(func: Any) -> None:
         assert count([x], lambda b, x, length=length, unroll=unroll: list(b.emit(
             ops.scan, x, body=same, n_consts=0, n_carry=1, length=length, reverse=False,
             unroll=unroll))) == (n, 0)
+    for mode, n in (("clip", 0), ("fill", MANY)):
+        how = _gather((), (0,), (), (), (0,), (1,), mode)
+        assert count([x, named("i32", 2, 1)], lambda b, x, i, how=how: [
+            b.emit(ops.gather, x, i, **how)]) == (n, 0)
     for shape, n in (((), 1), ((3,), 2), ((2, 3), 2)):
         keys = named("key<fry>", *shape or (3,))
         assert count([named("bool", *shape), keys, keys], lambda b, *xs: [
