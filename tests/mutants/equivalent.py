@@ -37,6 +37,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
      "if found is not None and len(found) == 1 and (n * most > LONGEST * 2 or n >= HUGE)}",
      "if found is not None and len(found) == 1 and (n * most > LONGEST & 2 or n >= HUGE)}"): FASTER,
     ("lowering/forms/placing.py", "return True", "return False"): FASTER,
+    ("lowering/forms/placing.py",
+     "if op.definition in quiet or self.is_quiet(op.definition):",
+     "if op.definition in quiet and self.is_quiet(op.definition):"): FASTER,
     ("lowering/cpu/repeated.py",
      "wide = dtypes.f32 if x.type.dtype.bits < 32 else x.type.dtype",
      "wide = dtypes.f32 if x.type.dtype.bits <= 32 else x.type.dtype"):

@@ -15,7 +15,7 @@ from lowering.forms.registry import forms_of, written
 from tests.lowering.cpu.against_plain import Case, form_taken, named, program
 from tests.lowering.cpu.test_conv_forms import GRADIENT, attrs, line, square
 from tests.op_table.gathering import _gather
-from xfront_ir import ops
+from xfront_ir import dtypes, ops
 
 
 def of_two(name: str | None, shapes: tuple, how: dict) -> Case:
@@ -162,3 +162,20 @@ def test_products_over_two_axes_choose_no_library(func: Any) -> None:
 
     assert chosen((256, 128), (128, 128), ((1,), (0,)))
     assert not chosen((256, 8, 16), (16, 8, 128), ((2, 1), (0, 1)))
+
+
+@pytest.mark.parametrize("dtype, table, taken", [
+    ("f32", (64, 64), True), ("f64", (64, 64), True), ("f32", (64, 63), False),
+    ("bf16", (64, 64), False), ("i32", (64, 64), False), ("c64", (64, 64), False),
+    ("f32", (64, 8, 8), False)])
+def test_rows_of_tables(func: Any, dtype: str, table: tuple[int, ...], taken: bool) -> None:
+    """Of f32 or f64 with two axes, and 2**20 products or more."""
+    def f(b, i, table):
+        wide = b.emit(ops.broadcast_in_dim, i, shape=(256, 64), dims=(0,))
+        numbers = b.emit(ops.iota, dtype=dtypes.i32, shape=(256, 64), dimension=1)
+        hot = b.emit(ops.convert, b.emit(ops.eq, wide, numbers), dtype=table.type.dtype)
+        return [b.emit(ops.dot_general, hot, table, contract=((1,), (0,)), batch=((), ()),
+                       precision=None, preferred=None)]
+
+    fn = func([named("i32", 256), named(dtype, *table)], f)
+    assert (form_taken(fn, ops.dot_general) == "dot.rows") is taken
