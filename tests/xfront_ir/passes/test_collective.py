@@ -7,9 +7,10 @@ import pytest
 
 from xfront_ir import ops
 from xfront_ir.errors import IRTypeError, MissingRule
-from xfront_ir.opdef import define
+from xfront_ir.opdef import NAMES, define
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient
+from xfront_ir.passes.varying import varying
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.reference import evaluate
 
@@ -71,6 +72,7 @@ def test_all_to_all(ir, tiled, split, concat):
         else:
             wanted = np.stack([np.take(x[j], i, split) for j in range(N)], concat)
         np.testing.assert_array_equal(got[i], wanted)
+    assert fn.return_types[0].shape == wanted.shape
     ir.check_reverse(vectorize(fn, (0,), ("i", N))[0])
 
 
@@ -152,6 +154,21 @@ def test_an_op_without_a_rule_is_refused_by_name(ir, alone):
     with pytest.raises(MissingRule, match="collective_test_op"):
         vectorize(fn, (0,), ("i", N))
     assert vectorize(fn, (None,), ("i", N))[0].ops[0].definition is alone
+
+
+@pytest.fixture
+def reader():
+    """An op that reads an axis, and has no rule on what varies over it."""
+    yield define("collective_test_reader", attrs={"axes": NAMES}, operands=1,
+                 infer=lambda types, attrs: types, mentions_axis=lambda attrs: attrs["axes"])
+    del ops.REGISTRY["collective_test_reader"]
+
+
+def test_an_op_that_reads_an_axis_needs_a_rule_where_it_is_followed(ir, reader):
+    fn = ir.trace(lambda b, x: b.emit(reader, x, axes=("i",)), ir.f64())
+    with pytest.raises(MissingRule, match="reads 'i', an axis of a shard_map"):
+        varying(fn, (frozenset(),), (("i", N),))
+    assert varying(fn, (frozenset(),), (("j", N),))[1] == (frozenset(),)
 
 
 def test_refusals(ir):
