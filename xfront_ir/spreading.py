@@ -202,13 +202,13 @@ def met(name: str, dims: Sequence[Dims], ndim: int) -> Dims:
     """
     found: list[tuple[str, ...]] = []
     for i in range(ndim):
-        told = {d[i] for d in dims if d[i]}
-        if len(told) > 1:
+        named = {d[i] for d in dims if d[i]}
+        if len(named) > 1:
             shown = ", ".join([_entries(d) for d in dims])
             refuse(f"{name} got incompatible shardings for broadcasting: {shown}. Reshard one of "
                    "them like the other with `xfront.sharding.reshard(x, "
                    "xfront.typeof(y).sharding)`")
-        found.append(told.pop() if told else ())
+        found.append(named.pop() if named else ())
     return tuple(found)
 
 

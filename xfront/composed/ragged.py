@@ -10,7 +10,7 @@ import numpy as np
 from .. import numpy as jnp
 from ..base.dtypes import bfloat16
 from ..binding.annotations import Array, ArrayLike, DTypeLike, ShardingLike
-from ..eager.dispatch import eager, tellable
+from ..eager.dispatch import eager, takes_out_sharding
 from ..eager.operands import operand
 from ..lax.contractions import DotDimensionNumbers, dot_general
 from ..lax.precision import PrecisionLike
@@ -46,7 +46,7 @@ class RaggedDotDimensionNumbers(NamedTuple):
 _MATRICES = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
 
 
-@tellable("ragged_dot")
+@takes_out_sharding("ragged_dot")
 def ragged_dot(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
                precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
                group_offset: ArrayLike | None = None, out_sharding: ShardingLike = None) -> Array:
@@ -71,7 +71,7 @@ def ragged_dot(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
                               preferred_element_type, group_offset, out_sharding)
 
 
-@tellable("ragged_dot_general")
+@takes_out_sharding("ragged_dot_general")
 def ragged_dot_general(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
                        ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
                        precision: PrecisionLike = None,
@@ -117,7 +117,7 @@ def _ragged(lhs: Any, rhs: Any, sizes: Any, numbers: Any, ragged: int, groups: t
     x, y = operand("ragged_dot", lhs), operand("ragged_dot", rhs)
     sizes = operand("ragged_dot", sizes)
     if divided := [t for t in (x, y, sizes) if t.value.type.sharding is not None]:
-        if not state.told:
+        if not state.out_sharding_given:
             raise NotImplementedError(
                 f"ragged_dot: an operand is {divided[0].value.type}, and where the result lies is "
                 "not inferred from explicit axes; say it by out_sharding=P(...)")

@@ -49,7 +49,7 @@ def print(fmt: str | None = None, *args: Any, ordered: bool = False, partitioned
     >>> xfront.debug.print("x = {}", 3)
     x = 3
     """
-    return _told("print", _write, fmt, args, kwargs, ordered, partitioned, skip_format_check)
+    return _output("print", _write, fmt, args, kwargs, ordered, partitioned, skip_format_check)
 
 
 @front_door
@@ -60,7 +60,7 @@ def log(fmt: str | None = None, *args: Any, ordered: bool = False, partitioned: 
 
     >>> xfront.debug.log("x = {}", 3)
     """
-    return _told("log", logging.getLogger("xfront.debug").info, fmt, args, kwargs, ordered,
+    return _output("log", logging.getLogger("xfront.debug").info, fmt, args, kwargs, ordered,
                  partitioned, skip_format_check)
 
 
@@ -69,7 +69,7 @@ def _write(text: str) -> None:
     sys.stdout.flush()
 
 
-def _told(name: str, tell: Callable[[str], Any], fmt: str | None, args: tuple,
+def _output(name: str, tell: Callable[[str], Any], fmt: str | None, args: tuple,
           kwargs: dict[str, Any], ordered: bool, partitioned: bool, skip_format_check: bool
           ) -> Callable[..., None] | None:
     """Have the program call `tell` with the text, or make the function that does so."""
@@ -79,7 +79,7 @@ def _told(name: str, tell: Callable[[str], Any], fmt: str | None, args: tuple,
             raise TypeError(f"debug.{name}: values need a format, which is None")
 
         def formatted(fmt: str, *args: Any, **kwargs: Any) -> None:
-            _told(name, tell, fmt, args, kwargs, ordered, partitioned, skip_format_check)
+            _output(name, tell, fmt, args, kwargs, ordered, partitioned, skip_format_check)
 
         return front_door(formatted)
     if not isinstance(fmt, str):

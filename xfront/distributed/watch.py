@@ -38,8 +38,8 @@ def begin(processes: Processes, host: str, patience: float, farewell: float
     """
     if processes.index == 0:
         return _Centre(processes, farewell).goodbye
-    told = processes.client.blocking_key_value_get(KEY, int(patience * 1000))
-    port, word, name = told.split(" ", 2)
+    answer = processes.client.blocking_key_value_get(KEY, int(patience * 1000))
+    port, word, name = answer.split(" ", 2)
     return _Spoke(processes, host, int(port), word, name, patience, farewell).goodbye
 
 
@@ -176,7 +176,7 @@ class _Centre:
         except OSError:
             data = b""
         for line in self.lines[s].of(data):
-            self.told(s, line)
+            self.heard(s, line)
         if not data:
             self.ears.unregister(s)
             s.close()
@@ -186,7 +186,7 @@ class _Centre:
                 self.tell(f"lost {index} {name}\n")
                 self.leaving.settle()
 
-    def told(self, s: socket.socket, line: list[str]) -> None:
+    def heard(self, s: socket.socket, line: list[str]) -> None:
         if line[0] == "bye" and s in self.members:
             index, name = self.members[s]
             self.left.add(index)
@@ -258,7 +258,7 @@ class _Spoke:
             except OSError:
                 data = b""
             for line in lines.of(data):
-                self.told(line)
+                self.heard(line)
             if not data and not self.ended:
                 report(self.processes, 0, self.centre)
                 self.leaving.settle()
@@ -266,7 +266,7 @@ class _Spoke:
                 self.line.close()
                 return
 
-    def told(self, line: list[str]) -> None:
+    def heard(self, line: list[str]) -> None:
         if line[0] == "lost":
             report(self.processes, int(line[1]), line[2])
             self.leaving.settle()

@@ -101,11 +101,12 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: Any = False
     return tree_unflatten(tree, made)
 
 
-def _for_leaves(told: Any, x: Any, leaves: Sequence[Any]) -> list[Any]:
-    """The entry of `told` for each leaf of `x`. Raises: ValueError unless it is a tree prefix."""
-    if told is None or isinstance(told, bool):
-        return [told] * len(leaves)
-    return broadcast_prefix(told, x, is_leaf=lambda d: d is None)
+def _for_leaves(entries: Any, x: Any, leaves: Sequence[Any]) -> list[Any]:
+    """The entry of `entries` for each leaf of `x`. Raises: ValueError where it is no tree prefix.
+    """
+    if entries is None or isinstance(entries, bool):
+        return [entries] * len(leaves)
+    return broadcast_prefix(entries, x, is_leaf=lambda d: d is None)
 
 
 def _agree(leaves: Sequence[Any], places: Sequence[Any]) -> None:

@@ -266,7 +266,7 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...], members: bool =
     call_body = positional(body, names, body.__code__.co_argcount)
     direct = Direct(body, call_body, names, defaults, static_indices)
     most, n_written = direct.most, direct.n_written
-    is_tellable = "out_sharding" in places
+    takes_it = "out_sharding" in places
     n_written_out = len(names) if body.__code__.co_argcount == len(names) else -1
     templates = Templates()
 
@@ -279,8 +279,8 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...], members: bool =
                 elif len(args) == 2 and direct.two is not None and type(args[1]) in _ARRAYS:
                     return direct.two(args[0], args[1])
             args = (members_of(args[0]), *args[1:]) if members and args else args
-            if is_tellable and kwargs and kwargs.get("out_sharding") is not None and (
-                    made := _told(name, public, args, kwargs)):
+            if takes_it and kwargs and kwargs.get("out_sharding") is not None and (
+                    made := _with_out_sharding(name, public, args, kwargs)):
                 return made[0]
             kind = type(args[0]) if args else None
             if kind is Tracer:                       # Python itself fills in the arguments
@@ -331,18 +331,22 @@ def members_of(x: Any) -> Any:
     return [*x]
 
 
-def _told(name: str, public: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple:
+def _with_out_sharding(name: str, public: Callable[..., Any], args: tuple, kwargs: dict[str, Any]
+                       ) -> tuple:
     """The result of a call with `out_sharding`, in a tuple of one; an empty tuple if the sharding
     has no mesh axes, as that of one device."""
-    from .told import asked_for, told  # with the first call that has `out_sharding`
+    from .out_sharding import (  # with the first call that has `out_sharding`
+        asked_for,
+        with_out_sharding,
+    )
 
     asked = asked_for(name, kwargs["out_sharding"])
     if asked is None:
         return ()
-    return (told(name, asked, public, args, {**kwargs, "out_sharding": None}),)
+    return (with_out_sharding(name, asked, public, args, {**kwargs, "out_sharding": None}),)
 
 
-def tellable(name: str) -> Callable[[F], F]:
+def takes_out_sharding(name: str) -> Callable[[F], F]:
     """A decorator for functions whose last parameter is `out_sharding`: where that names several
     devices, the function runs without it, and its result is placed afterwards."""
     def wrap(function: F) -> F:
@@ -357,7 +361,7 @@ def tellable(name: str) -> Callable[[F], F]:
             if sharding is None:
                 return function(*args, **kwargs)
             args, kwargs = args[:place] if given else args, {**kwargs, "out_sharding": sharding}
-            made = _told(name, function, args, kwargs)
+            made = _with_out_sharding(name, function, args, kwargs)
             return made[0] if made else function(*args, **kwargs)
 
         return wrapped  # type: ignore[return-value]

@@ -192,7 +192,7 @@ class Templates:
                 or state.place is not None                     # called by a body
                 or target.closed or (around is not target and around is not None
                                      and around.level > target.level)
-                or state.axes or state.told or open_regions.regions
+                or state.axes or state.out_sharding_given or open_regions.regions
                 or target.following is not None):
             return NO_TEMPLATE
         given: list[Tracer] = []
@@ -278,7 +278,8 @@ def _written(target: Trace, body: Callable[..., Any], args: Sequence[Any],
         state.current, state.place, warned.held = around, None, False
         del stack[probe.level - 1:]
         probe.closed = True
-    if state.asked != asked or warned.count != count or state.told or probe.builder.params:
+    if (state.asked != asked or warned.count != count or state.out_sharding_given
+            or probe.builder.params):
         return None
     numbers: dict[Value, int] = {}
     for i, x in enumerate(given):

@@ -88,13 +88,13 @@ class _Message:
     def __init__(self, text: str, tree: Any) -> None:
         self.text, self.tree = text, tree
 
-    def said(self, told: list[np.ndarray]) -> str:
-        args, kwargs = tree_unflatten(self.tree, told)
+    def said(self, reported: list[np.ndarray]) -> str:
+        args, kwargs = tree_unflatten(self.tree, reported)
         return f"{self.text.format(*args, **kwargs)} (`check` failed)"
 
-    def __call__(self, holds: Any, *told: Any) -> tuple:
+    def __call__(self, holds: Any, *reported: Any) -> tuple:
         if not holds:
-            raise JaxRuntimeError(self.said(list(told)))
+            raise JaxRuntimeError(self.said(list(reported)))
         return ()
 
 
@@ -104,8 +104,8 @@ class _Generated:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def said(self, told: list[np.ndarray]) -> str:
-        assert not told
+    def said(self, reported: list[np.ndarray]) -> str:
+        assert not reported
         return self.text
 
 
@@ -115,8 +115,8 @@ class _OutOfBounds:
     def __init__(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
         self.shape, self.axes = shape, axes
 
-    def said(self, told: list[np.ndarray]) -> str:
-        index, column = (int(x) for x in told)
+    def said(self, reported: list[np.ndarray]) -> str:
+        index, column = (int(x) for x in reported)
         axis = self.axes[column]
         return (f"out-of-bounds indexing for array of shape {self.shape}: index {index} is out of "
                 f"bounds for axis {axis} with size {self.shape[axis]}.")
@@ -132,8 +132,8 @@ class Error:
     False
     """
 
-    def __init__(self, number: Any, told: Any, sites: tuple) -> None:
-        self._number, self._told, self._sites = number, told, sites
+    def __init__(self, number: Any, reported: Any, sites: tuple) -> None:
+        self._number, self._reported, self._sites = number, reported, sites
 
     def get(self) -> str | None:
         """The message of the failed check, or None where all hold.
@@ -141,22 +141,22 @@ class Error:
         For a batch, the message has a line for each example with a failed check.
         """
         numbers = np.asarray(self._number)
-        told = list(self._told)
+        reported = list(self._reported)
         if not numbers.ndim:
-            return self._said(int(numbers), told)
+            return self._said(int(numbers), reported)
         lines = []
         for place in np.ndindex(numbers.shape):
-            said = self._said(int(numbers[place]), [x[place] for x in told])
+            said = self._said(int(numbers[place]), [x[place] for x in reported])
             if said is not None:
                 where = ", ".join(map(str, place))
                 lines.append(f"at mapped index {where}: {said}")
         return "\n".join(lines) or None
 
-    def _said(self, number: int, told: list[Any]) -> str | None:
+    def _said(self, number: int, reported: list[Any]) -> str | None:
         if number == 0:
             return None
         site, places = self._sites[number - 1]
-        return site.said([told[i] for i in places])
+        return site.said([reported[i] for i in places])
 
     def throw(self) -> None:
         """Raise JaxRuntimeError where a check failed; in a traced program, act as `check_error`."""
@@ -168,7 +168,7 @@ class Error:
         return f"Error({self.get()})"
 
 
-register_pytree_node(Error, lambda e: ((e._number, e._told), e._sites),
+register_pytree_node(Error, lambda e: ((e._number, e._reported), e._sites),
                      lambda sites, children: Error(children[0], children[1], sites))
 
 
@@ -259,8 +259,8 @@ def check_error(error: Error) -> None:
         return
     error = _first_of(error)
     for number, (site, places) in enumerate(error._sites, 1):
-        told = [error._told[i] for i in places]
-        emit(ops.callback, error._number != number, *told, slot=slot_of(_Handed(site)),
+        reported = [error._reported[i] for i in places]
+        emit(ops.callback, error._number != number, *reported, slot=slot_of(_Handed(site)),
              result_types=(), kind="debug", ordered=False, vmap_method=None)
 
 
@@ -271,8 +271,8 @@ def _first_of(error: Error) -> Error:
         return error
     numbers = jnp.reshape(error._number, -1)
     first = jnp.argmax(numbers != 0)
-    told = [jnp.reshape(x, (-1, *np.shape(x)[len(batch):]))[first] for x in error._told]
-    return Error(numbers[first], told, error._sites)
+    reported = [jnp.reshape(x, (-1, *np.shape(x)[len(batch):]))[first] for x in error._reported]
+    return Error(numbers[first], reported, error._sites)
 
 
 class _Handed:
@@ -281,12 +281,12 @@ class _Handed:
     def __init__(self, site: Any) -> None:
         self.site = site
 
-    def said(self, told: list[np.ndarray]) -> str:
-        return self.site.said(told)
+    def said(self, reported: list[np.ndarray]) -> str:
+        return self.site.said(reported)
 
-    def __call__(self, holds: Any, *told: Any) -> tuple:
+    def __call__(self, holds: Any, *reported: Any) -> tuple:
         if not holds:
-            raise JaxRuntimeError(self.said(list(told)))
+            raise JaxRuntimeError(self.said(list(reported)))
         return ()
 
 

@@ -97,10 +97,10 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
         if version < 4 and attrs:
             raise ValueError("ffi_call: attributes require custom_call_api_version=4, got "
                              f"{', '.join(attrs)} with {version}; give legacy_backend_config")
-        told = (legacy_backend_config or "") if version < 4 else _config(attrs)
+        settings = (legacy_backend_config or "") if version < 4 else _config(attrs)
         made = emit(
             ops.ffi_call, *map(as_operand, args), target_name=target_name, result_types=results,
-            config=told, has_side_effect=bool(has_side_effect), vmap_method=vmap_method,
+            config=settings, has_side_effect=bool(has_side_effect), vmap_method=vmap_method,
             input_layouts=_layouts(
                 "input_layouts",
                 [None] * len(types) if input_layouts is None else input_layouts, types),

@@ -168,13 +168,14 @@ def custom_call_builder(target: str, operand_layouts: Any, result_layouts: Any, 
                              f"{', '.join(params)}")
         ctx.module_context.require(
             targets.requirement(ctx.module_context.platforms[0], target, api))
-        told = {**(config or {}), **{k: ir_attribute(v) for k, v in params.items()}} \
+        settings = {**(config or {}), **{k: ir_attribute(v) for k, v in params.items()}} \
             if api == 4 else config or ""
         types = more.get("result_types") or [aval_to_ir_type(a) for a in ctx.avals_out]
         layouts = [_fastest_first(given, avals, only_given) for given, avals in (
             (operand_layouts, ctx.avals_in), (result_layouts, ctx.avals_out))]
         return mlir_own.custom_call(
-            target, operands, types, api, told, layouts, more.get("operand_output_aliases") or {},
+            target, operands, types, api, settings, layouts,
+            more.get("operand_output_aliases") or {},
             bool(more.get("has_side_effect", False)), more.get("extra_attributes") or {})
 
     return build

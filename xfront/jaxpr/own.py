@@ -26,7 +26,7 @@ from ..base.errors import TracerArrayConversionError
 from ..eager.dispatch import deepest
 from ..eager.primitives import Primitive, aval_of, belongs, primitive_of
 from ..running import programs
-from ..running.keys import told_apart
+from ..running.keys import identity_text
 from ..tracing.trace import emit, state, trace_function
 from ..tracing.tracer import Tracer
 from ..transforms.closing import with_constants
@@ -180,7 +180,7 @@ class Call:
     def fingerprint(self) -> bytes:
         """The bytes that distinguish this call from others in this process."""
         return (f"{identity(self.primitive)} {self.primitive.revision} "
-                f"{told_apart(self.params)} {self.weak if any(self.weak) else ''}").encode()
+                f"{identity_text(self.params)} {self.weak if any(self.weak) else ''}").encode()
 
     def out_avals(self, avals: Sequence[Any]) -> list[Any]:
         """Types of the results, from the abstract evaluation of the primitive."""

@@ -28,7 +28,7 @@ from xfront_ir.ops.families import batch_elementwise
 from xfront_ir.passes.inline import inline_pending
 
 from ..eager.primitives import Primitive, aval_of, parameters, primitive_of
-from ..running.keys import told_apart
+from ..running.keys import identity_text
 from ..values.arguments import only
 from .atoms import (
     CONTEXT,
@@ -267,10 +267,10 @@ class ClosedJaxpr:
             self._consts = self._consts.all()
         return self._consts
 
-    def _told_apart(self) -> str:
+    def _identity_text(self) -> str:
         if self.jaxpr.function is None or not self.has_own_consts:
             return identity(self)
-        return f"jaxpr {fingerprint(self.ir).hex()} {told_apart(self.consts)}"
+        return f"jaxpr {fingerprint(self.ir).hex()} {identity_text(self.consts)}"
 
     @property
     def ir(self) -> Function:

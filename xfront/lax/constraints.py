@@ -37,12 +37,12 @@ def with_sharding_constraint(x: T, shardings: Any) -> T:
     >>> jit(lambda x: with_sharding_constraint(x @ x, P("data", None)))(x)
     """
     leaves, tree = tree_flatten(x)
-    told = [_of_format(s, leaf) for s, leaf in zip(
+    wanted = [_of_format(s, leaf) for s, leaf in zip(
         broadcast_prefix(shardings, x, is_leaf=lambda s: s is None), leaves, strict=True)]
-    if None in told:
+    if None in wanted:
         raise ValueError("with_sharding_constraint: None is not a sharding; give the sharding of "
                          "an array, x.sharding, or P() on the mesh in context")
-    asked = [as_sharding("with_sharding_constraint", s) for s in told]
+    asked = [as_sharding("with_sharding_constraint", s) for s in wanted]
     return tree_unflatten(tree, [
         _constrained(x, s) for x, s in zip(leaves, asked, strict=True)])
 

@@ -12,7 +12,7 @@ from xfront_ir.ops.random import UNIFORM_DTYPES
 
 from ..base.dtypes import requested_dtype
 from ..binding.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
-from ..eager.dispatch import eager, tellable
+from ..eager.dispatch import eager, takes_out_sharding
 from ..eager.operands import array_like, operand, shape_of
 from ..tracing.trace import concretely, emit, state
 from ..tracing.tracer import Tracer
@@ -77,7 +77,7 @@ def rng_bit_generator(key: ArrayLike, shape: ShapeLike, dtype: DTypeLike = np.ui
     return state, _laid(bits, out_sharding)
 
 
-@tellable("rng_bit_generator")
+@takes_out_sharding("rng_bit_generator")
 def _laid(bits: Any, out_sharding: ShardingLike) -> Any:
     at_home("rng_bit_generator", out_sharding)
     return bits

@@ -20,7 +20,7 @@ from xfront_ir.dtypes import DType, from_numpy, greatest, has_infinity, least
 from ..base.docstrings import with_example
 from ..base.trees import tree_flatten, tree_unflatten
 from ..binding.annotations import Array, ArrayLike, DTypeLike, ShardingLike
-from ..eager.dispatch import eager, tellable
+from ..eager.dispatch import eager, takes_out_sharding
 from ..eager.operands import SCALARS
 from ..eager.operands import operand as tracer
 from ..running.programs import bind
@@ -82,7 +82,7 @@ reduce_xor = _reducer("reduce_xor", ops.reduce_xor, "Bits of an odd number, over
                       "[6, 3], (0,) -> 5 int32")
 
 
-@tellable("reduce")
+@takes_out_sharding("reduce")
 def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any],
            dimensions: Sequence[int], out_sharding: ShardingLike = None) -> Any:
     """A tree of arrays reduced over axes by any associative function.

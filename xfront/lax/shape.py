@@ -27,7 +27,7 @@ from ..binding.annotations import (
     SupportsShape,
 )
 from ..binding.tracebacks import front_door
-from ..eager.dispatch import eager, tellable
+from ..eager.dispatch import eager, takes_out_sharding
 from ..eager.operands import (
     array_like,
     broadcast_to,
@@ -591,7 +591,7 @@ def zeros_like_array(x: ArrayLike) -> Array:
     return full_like(x, 0)
 
 
-@tellable("empty")
+@takes_out_sharding("empty")
 def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike = None) -> Array:
     """An array whose elements are not to be read; they are zeros.
 

@@ -18,7 +18,7 @@ from ..base.dtypes import canonicalize_dtype
 from ..base.on_demand import shown as _shown
 from ..binding.annotations import Array, ArrayLike, DTypeLike
 from ..binding.tracebacks import front_door
-from ..eager.dispatch import tellable
+from ..eager.dispatch import takes_out_sharding
 from ..eager.operands import index_of, listed
 from ..values.arguments import at_home
 
@@ -48,7 +48,7 @@ def _dtype(dtype: Any) -> Any:
 
 
 @front_door
-@tellable("zeros")
+@takes_out_sharding("zeros")
 def zeros(key: ArrayLike, shape: Sequence[int] | int, dtype: DTypeLike | None = None,
           out_sharding: Any = None) -> Array:
     """Zeros; the key is not used.
@@ -61,7 +61,7 @@ def zeros(key: ArrayLike, shape: Sequence[int] | int, dtype: DTypeLike | None = 
 
 
 @front_door
-@tellable("ones")
+@takes_out_sharding("ones")
 def ones(key: ArrayLike, shape: Sequence[int] | int, dtype: DTypeLike | None = None,
          out_sharding: Any = None) -> Array:
     """Ones; the key is not used.
@@ -82,7 +82,7 @@ def constant(value: Any, dtype: DTypeLike | None = None) -> Initializer:
     default = dtype
 
     @front_door
-    @tellable("initializers.constant")
+    @takes_out_sharding("initializers.constant")
     def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.constant", out_sharding)
@@ -101,7 +101,7 @@ def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initiali
     default = dtype
 
     @front_door
-    @tellable("initializers.uniform")
+    @takes_out_sharding("initializers.uniform")
     def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.uniform", out_sharding)
@@ -122,7 +122,7 @@ def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initiali
     default = dtype
 
     @front_door
-    @tellable("initializers.normal")
+    @takes_out_sharding("initializers.normal")
     def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.normal", out_sharding)
@@ -143,7 +143,7 @@ def truncated_normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None, l
     default = dtype
 
     @front_door
-    @tellable("initializers.truncated_normal")
+    @takes_out_sharding("initializers.truncated_normal")
     def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.truncated_normal", out_sharding)
@@ -204,7 +204,7 @@ def variance_scaling(scale: ArrayLike, mode: str, distribution: str, in_axis: Ax
     default = dtype
 
     @front_door
-    @tellable("initializers.variance_scaling")
+    @takes_out_sharding("initializers.variance_scaling")
     def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.variance_scaling", out_sharding)
@@ -306,7 +306,7 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike |
     default = dtype
 
     @front_door
-    @tellable("initializers.orthogonal")
+    @takes_out_sharding("initializers.orthogonal")
     def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.orthogonal", out_sharding)
@@ -348,7 +348,7 @@ def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DType
     default = dtype
 
     @front_door
-    @tellable("initializers.delta_orthogonal")
+    @takes_out_sharding("initializers.delta_orthogonal")
     def init(key: Any, shape: Sequence[int] | int, dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.delta_orthogonal", out_sharding)

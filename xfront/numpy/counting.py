@@ -10,7 +10,7 @@ from xfront_ir import dtypes, ops
 
 from ..binding.annotations import Array, ArrayLike, ShardingLike
 from ..binding.promotion import dtype_kind
-from ..eager.dispatch import eager, tellable
+from ..eager.dispatch import eager, takes_out_sharding
 from ..eager.operands import (
     array_like,
     broadcast_to,
@@ -55,7 +55,7 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
     return AtIndex(zeros, x).add(w, mode=LEFT_OUT)
 
 
-@tellable("bincount")
+@takes_out_sharding("bincount")
 def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, *,
              length: int | None = None, out_sharding: ShardingLike = None) -> Array:
     """How often each integer from 0 on occurs; negative integers count as 0.

@@ -589,18 +589,18 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     """
     a = _prototype(a)
     shape, kind, weak = _like("full_like", a, dtype, shape)
-    told = place_of("full_like", device, out_sharding, len(shape))
-    place = told or beside(a, shape)
+    asked = place_of("full_like", device, out_sharding, len(shape))
+    place = asked or beside(a, shape)
     if is_extended(kind) and type(fill_value) not in SCALARS:
         if getattr(fill_value, "dtype", None) != kind:
             raise TypeError(f"full_like: an array of {kind} is filled with a key, or with an "
                             f"integer for each word, got {fill_value!r}")
-        return _lies(_placed(broadcast_keys(fill_value, shape), place), a, told)
+        return _lies(_placed(broadcast_keys(fill_value, shape), place), a, asked)
     strong = _is_strong_on(device)
     if type(fill_value) in SCALARS:
         made = filled(_number(fill_value, kind), shape, kind, weak and not strong, place)
-        return _lies(made, a, told)
-    made = _lies(_placed(_full(array_like("full_like", fill_value), shape, kind), place), a, told)
+        return _lies(made, a, asked)
+    made = _lies(_placed(_full(array_like("full_like", fill_value), shape, kind), place), a, asked)
     return _strong(made) if strong else made
 
 

@@ -190,10 +190,10 @@ def einsum(subscripts: str | ArrayLike, /, *operands: Any, out: None = None,
     (2, 4)
     """
     if out_sharding is not None:
-        from ..eager.told import asked_for, told  # late: few calls give it
+        from ..eager.out_sharding import asked_for, with_out_sharding  # late: few calls give it
 
         if (asked := asked_for("einsum", out_sharding)) is not None:
-            return told("einsum", asked, einsum, (subscripts, *operands), {
+            return with_out_sharding("einsum", asked, einsum, (subscripts, *operands), {
                 "optimize": optimize, "precision": precision,
                 "preferred_element_type": preferred_element_type, "_dot_general": _dot_general})
         at_home("einsum", out_sharding)

@@ -11,7 +11,7 @@ from xfront_ir.dtypes import DType
 
 from ..binding.annotations import ShardingLike
 from ..binding.tracebacks import front_door, warn
-from ..eager.dispatch import Front, deepest, record_by, tellable
+from ..eager.dispatch import Front, deepest, record_by, takes_out_sharding
 from ..eager.operands import (
     array_like,
     broadcast_to,
@@ -254,9 +254,9 @@ def _update(how: str, doc: str) -> Callable[..., Any]:
                out_sharding: ShardingLike = None,
                wrap_negative_indices: bool = True) -> Any:
         if out_sharding is not None and (asked := _asked(f"at[].{how}", out_sharding)) is not None:
-            from ..eager.told import told  # late: few calls give it
+            from ..eager.out_sharding import with_out_sharding  # late: few calls give it
 
-            return told(how, asked, getattr(AtIndex, how), (self, values), {
+            return with_out_sharding(how, asked, getattr(AtIndex, how), (self, values), {
                 "indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices,
                 "mode": mode, "wrap_negative_indices": wrap_negative_indices})
         return write(self._array, self._index, values, how, _mode(mode),
@@ -269,7 +269,7 @@ def _update(how: str, doc: str) -> Callable[..., Any]:
 
 def _asked(name: str, out_sharding: ShardingLike) -> Any:
     """The sharding of the argument `out_sharding` if it is on several devices, else None."""
-    from ..eager.told import asked_for  # late: few calls give it
+    from ..eager.out_sharding import asked_for  # late: few calls give it
 
     found = asked_for(name, out_sharding)
     if found is None:
@@ -305,9 +305,9 @@ class AtIndex:
             wrap_negative_indices: bool = True) -> Any:
         """The elements; in the mode "fill", `fill_value` (NaN, the least integer) outside."""
         if out_sharding is not None and (asked := _asked("at[].get", out_sharding)) is not None:
-            from ..eager.told import told  # late: few calls give it
+            from ..eager.out_sharding import with_out_sharding  # late: few calls give it
 
-            return told("get", asked, AtIndex.get, (self,), {
+            return with_out_sharding("get", asked, AtIndex.get, (self,), {
                 "indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices,
                 "mode": mode, "fill_value": fill_value,
                 "wrap_negative_indices": wrap_negative_indices})
@@ -324,7 +324,7 @@ class AtIndex:
     max = _update("max", "The greater of elements and values.")
 
     @front_door
-    @tellable("at[].apply")
+    @takes_out_sharding("at[].apply")
     def apply(self, func: Callable[[Any], Any], *, indices_are_sorted: bool = False,
               unique_indices: bool = False, mode: str | None = None,
               out_sharding: ShardingLike = None,

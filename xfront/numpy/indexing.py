@@ -452,11 +452,11 @@ def _cut(x: Tracer, starts: list[Any], spans: list[int], steps: list[int], wrap:
         return emit(ops.slice, _dynamic(x, made, spans), **picked)
     # the block between the two ops need not divide evenly over the devices
     (wanted,) = infer_types(ops.slice, (x.value.type,), picked)
-    before, state.told = state.told, True
+    before, state.out_sharding_given = state.out_sharding_given, True
     try:
         x = emit(ops.slice, _dynamic(x, made, spans), **picked)
     finally:
-        state.told = before
+        state.out_sharding_given = before
     return x if wanted.sharding is None else emit(ops.reshard, x, sharding=wanted.sharding)
 
 

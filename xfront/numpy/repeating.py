@@ -13,7 +13,7 @@ from .. import binding
 from ..binding.annotations import Array, ArrayLike, AxisLike, ShardingLike
 from ..binding.promotion import dtype_kind
 from ..eager import operands
-from ..eager.dispatch import eager, tellable
+from ..eager.dispatch import eager, takes_out_sharding
 from ..eager.operands import array_like, convert, index_of, listed, normalize_axis, operand
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer, as_tracer
@@ -56,7 +56,7 @@ def _repeat_each(a: Any, repeats: Any, axis: int, length: int) -> Any:
     return take(x, marks, axis, mode="clip")
 
 
-@tellable("repeat")
+@takes_out_sharding("repeat")
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
            total_repeat_length: int | None = None, out_sharding: ShardingLike = None) -> Array:
     """Each element, or slice along an axis, repeated in place.
@@ -109,7 +109,7 @@ def _check_divided(a: Any, axis: int | None) -> None:
     """Refuse to repeat along a divided dimension, because nothing says how to divide the result.
     Raises: ValueError."""
     kind = a.value.type if type(a) is Tracer else getattr(getattr(a, "aval", None), "ir", None)
-    if kind is None or kind.sharding is None or state.told:
+    if kind is None or kind.sharding is None or state.out_sharding_given:
         return
     if any(kind.dims if axis is None else kind.dims[normalize_axis("repeat", axis, kind.ndim)]):
         raise ValueError(f"repeat: explicit axes divide what is repeated of {kind}; say where the "

@@ -12,7 +12,7 @@ from ..base.dimension_numbers import ModeLike
 from ..base.on_demand import public as _public
 from ..binding.annotations import Array, ArrayLike, ShardingLike
 from ..binding.tracebacks import front_door
-from ..eager.dispatch import tellable
+from ..eager.dispatch import takes_out_sharding
 from ..eager.operands import array_like, index_of, ir_dtype
 from ..numpy.indexed_updates import At, _mode
 from ..values.arguments import at_home
@@ -139,7 +139,7 @@ def _segment(name: str, how: str, empty: Any, data: Any, segment_ids: Any, num_s
              "mode": "drop" if mode in (None, "fill", "fill_or_drop") else mode,
              "wrap_negative_indices": False}
     size = None if bucket_size is None else index_of(bucket_size, f"{name}: bucket_size")
-    of_segments = _of_segments if out_sharding is None else tellable(name)(_of_segments)
+    of_segments = _of_segments if out_sharding is None else takes_out_sharding(name)(_of_segments)
     return of_segments(name, how, empty, data, ids, n, size, flags, out_sharding=out_sharding)
 
 

@@ -13,7 +13,7 @@ from xfront_ir.dtypes import DType, from_numpy
 from ..base.dtypes import iinfo, requested_dtype
 from ..binding.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
 from ..binding.tracebacks import front_door
-from ..eager.dispatch import eager, tellable
+from ..eager.dispatch import eager, takes_out_sharding
 from ..eager.operands import (
     broadcast_to,
     convert,
@@ -116,7 +116,7 @@ def _uniform(key: Any, bounds: Any, shape: Any, dtype: Any) -> Any:
 
 
 @front_door
-@tellable("uniform")
+@takes_out_sharding("uniform")
 def uniform(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None,
             minval: ArrayLike = 0.0, maxval: ArrayLike = 1.0, *, out_sharding: ShardingLike = None
            ) -> Array:
@@ -154,7 +154,7 @@ def _bernoulli(key: Any, p: Any, shape: Any, high: bool) -> Any:
 
 
 @front_door
-@tellable("bernoulli")
+@takes_out_sharding("bernoulli")
 def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None, mode: str = "low",
               *, out_sharding: ShardingLike = None) -> Array:
     """Bools that are True with probability `p`.

@@ -12,7 +12,7 @@ from xfront_ir.dtypes import DType
 from ..base.dimension_numbers import ModeLike
 from ..binding.annotations import Array, ArrayLike, ShapeLike, ShardingLike
 from ..binding.tracebacks import front_door
-from ..eager.dispatch import eager, tellable
+from ..eager.dispatch import eager, takes_out_sharding
 from ..eager.operands import (
     are_sizes,
     broadcast_to,
@@ -81,7 +81,7 @@ def _permuted_range(key: Any, n: int) -> Any:
 
 
 @front_door
-@tellable("permutation")
+@takes_out_sharding("permutation")
 def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool = False, *,
                 out_sharding: ShardingLike = None) -> Array:
     """`x` with its slices along `axis` in random order; for an integer n, 0 … n-1 in random order.

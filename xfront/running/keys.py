@@ -17,7 +17,7 @@ as no other call.
 A program serves a Function if they agree in
 
 - content: ops, attributes, bodies, effects and types (`skeleton`), and the literals that are no
-  parameters; `fingerprint` has both. Python in attributes counts by `told_apart`;
+  parameters; `fingerprint` has both. Python in attributes counts by `identity_text`;
 - request: the transformation that is pending, options of the compiler, what is donated;
 - placement: a `Placement` or `Spread`, which are one object where they are equal.
 
@@ -158,7 +158,7 @@ _TOKENS: dict[Any, int] = {}
 _COUNT = itertools.count()
 
 
-def told_apart(x: Any) -> str:
+def identity_text(x: Any) -> str:
     """A text that is the same for two values only if they are equal, or the same object. It is
     part of the fingerprint of what holds the values, in this process."""
     kind = type(x)
@@ -167,13 +167,13 @@ def told_apart(x: Any) -> str:
     if kind is float or kind is complex:
         return f"{kind.__name__} {pack('2d', x.real, x.imag).hex()}"
     if isinstance(x, Mapping):
-        inside = [f"{told_apart(k)}:{told_apart(v)}" for k, v in x.items()]
+        inside = [f"{identity_text(k)}:{identity_text(v)}" for k, v in x.items()]
         return f"{kind.__name__}{{{','.join(inside)}}}"
     if isinstance(x, (tuple, list)):
-        return f"{kind.__qualname__}({','.join(map(told_apart, x))})"
+        return f"{kind.__qualname__}({','.join(map(identity_text, x))})"
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype != object:
         return f"array {x.dtype} {x.shape} {blake2b(x.tobytes()).hexdigest()}"
-    if (own := getattr(kind, "_told_apart", None)) is not None:
+    if (own := getattr(kind, "_identity_text", None)) is not None:
         return own(x)
     if kind.__hash__ is object.__hash__ or callable(x):
         return identity(x)

@@ -100,7 +100,7 @@ def default_placement() -> Placement:
 def placement(args: Sequence[Any], function: str,
               names: Callable[[], Sequence[str]] | None = None,
               read: Callable[[], Sequence[bool]] | None = None, *,
-              told: tuple[Sequence[Any], Sequence[Any]] | None = None,
+              shardings: tuple[Sequence[Any], Sequence[Any]] | None = None,
               named: Any = ()) -> tuple[Any, bool]:
     """Where a program of these arguments runs, and whether its results are committed there.
 
@@ -110,7 +110,7 @@ def placement(args: Sequence[Any], function: str,
       names: returns the names of the arguments, for errors; None where they have none.
       read: returns for each argument whether the program reads it; others do not count. None means
         that it reads all.
-      told: the shardings that `jit` was given for arguments and for results, or None.
+      shardings: those that `jit` was given for arguments and for results, or None.
       named: axes of the meshes that the program names.
     Returns: the placement, a `Spread` where it has several devices, and whether results are
       committed there.
@@ -118,8 +118,8 @@ def placement(args: Sequence[Any], function: str,
     """
     first: Any = None
     at = -1
-    if told or named or binding.mesh_state.value is not None:
-        found = _on_several(args, function, names, read, told, named)
+    if shardings or named or binding.mesh_state.value is not None:
+        found = _on_several(args, function, names, read, shardings, named)
         if found is not None:
             return found, True
     for i, x in enumerate(args):
@@ -141,8 +141,8 @@ def placement(args: Sequence[Any], function: str,
     return placement_of(first), True
 
 
-def _on_several(args: Sequence[Any], function: str, names: Any, read: Any, told: Any, named: Any
-                ) -> Any:
+def _on_several(args: Sequence[Any], function: str, names: Any, read: Any, shardings: Any,
+                named: Any) -> Any:
     """The placement on several devices, which follows from shardings of arguments, from those that
     `jit` was given, from meshes in the program, or from the mesh in context. None if nothing names
     several devices, or if arguments are committed to one device and only the context does.
@@ -154,16 +154,16 @@ def _on_several(args: Sequence[Any], function: str, names: Any, read: Any, told:
     from ..sharding.mesh import mesh_of
     from ..sharding.spread import spread
 
-    ins, outs = told or ((), ())
+    ins, outs = shardings or ((), ())
     _refuse_elsewhere(args, function, names, read, (*ins, *outs))
-    if named and told is None and all([mesh.names == (ONE_DEVICE,) for mesh in named]):
+    if named and shardings is None and all([mesh.names == (ONE_DEVICE,) for mesh in named]):
         devices = [mesh.devices.flat[0] for mesh in map(mesh_of, named) if mesh is not None]
         there = [Promised(None, binding.single_device_sharding(device),
                           f"a sharding inside {function}") for device in devices]
         return placement([*args, *there], function, names,
                          None if read is None else lambda: [*read(), *[True] * len(there)])[0]
     if named or any([s is not None for s in (*ins, *outs)]):
-        return spread(args, function, names, read, told=ins, outs=outs, named=tuple(named))
+        return spread(args, function, names, read, shardings=ins, outs=outs, named=tuple(named))
     there = [s for i, x in enumerate(args)
              if (s := commitment(x)) is not None and (read is None or read()[i])]
     if (mesh := abstract_alone()) is not None and all([
@@ -176,7 +176,7 @@ def _on_several(args: Sequence[Any], function: str, names: Any, read: Any, told:
     return None if there or context_mesh() is None else spread(args, function, names, read)
 
 
-def _refuse_elsewhere(args: Sequence[Any], function: str, names: Any, read: Any, told: Any
+def _refuse_elsewhere(args: Sequence[Any], function: str, names: Any, read: Any, shardings: Any
                       ) -> None:
     """Raise the ValueError which says that an argument, or a sharding that `jit` was given, is on
     other devices than those of the mesh in context."""
@@ -195,7 +195,7 @@ def _refuse_elsewhere(args: Sequence[Any], function: str, names: Any, read: Any,
             raise ValueError(f"Received incompatible devices for jitted computation. Got "
                              f"{_where(args, function, names, i)} and {context}. Move it there "
                              "with device_put, or leave `set_mesh`")
-    for sharding in told:
+    for sharding in shardings:
         if has_devices(sharding) and {*sharding._device_assignment} != there:
             raise ValueError(f"Received incompatible devices for jitted computation. Got {context} "
                              f"and {sharding} of in_shardings or out_shardings on other devices")
@@ -212,10 +212,10 @@ def captured_on_several(captures: Sequence[Any]) -> Sequence[Any]:
 def refuse(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]] | None, *places:
            int) -> None:
     """Raise the ValueError of two arguments that are committed to different devices."""
-    told = [_where(args, function, names, i) for i in places]
+    listed = [_where(args, function, names, i) for i in places]
     raise ValueError(
-        f"Received incompatible devices for jitted computation. Got {' and '.join(told)}. Both are "
-        "committed to their devices: move one to the devices of the other with device_put(x, "
+        f"Received incompatible devices for jitted computation. Got {' and '.join(listed)}. Both "
+        "are committed to their devices: move one to the devices of the other with device_put(x, "
         "y.sharding)")
 
 

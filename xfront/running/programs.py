@@ -418,7 +418,7 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
     if definition is ops.callback:               # the key would keep the host function alive
         key = None
     if found is None:
-        if not state.told:
+        if not state.out_sharding_given:
             infer_types(definition, types, attrs)    # raises for ambiguous axes, as a trace does
         outs = single_op(definition, types, attrs).returns
         weak = definition.single and bool(types) and all(weaks) \

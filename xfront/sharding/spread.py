@@ -98,7 +98,7 @@ class Spread:
 
         count = len(self.devices)
         outs = [self._open(v.type) if s is None else self._checked(s, v.type) for s, v in zip(
-            self.told([v.type for v in function.returns]), function.returns, strict=True)]
+            self.known([v.type for v in function.returns]), function.returns, strict=True)]
         params = [self._param(s, v.type) for s, v in zip(ins, function.params, strict=True)]
         if count == 1:
             return Partition()
@@ -122,7 +122,7 @@ class Spread:
         sharding.shard_shape(type.shape)          # raises the errors that users know
         return ir_sharding(sharding, type.ndim)
 
-    def told(self, types: Sequence[TensorType]) -> list[Any]:
+    def known(self, types: Sequence[TensorType]) -> list[Any]:
         """The sharding of each result: the one that `jit` was given for it, or that of its type if
         that has explicit axes, or None."""
         padded = [*self.outs, *[None] * (len(types) - len(self.outs))]
@@ -141,14 +141,14 @@ class Spread:
 
     def results(self, executable: Any, out_types: Sequence[tuple[TensorType, bool]]) -> list[Any]:
         """The shardings of the results of a compiled program."""
-        told = self.told([t for t, _ in out_types])
+        known = self.known([t for t, _ in out_types])
         types = [t for t, _ in out_types]
         if len(self.devices) == 1:
-            return [_in_memory(s or self.sharding, t) for s, t in zip(told, types, strict=True)]
-        chosen = executable.loaded.get_output_shardings() if None in told else told
+            return [_in_memory(s or self.sharding, t) for s, t in zip(known, types, strict=True)]
+        chosen = executable.loaded.get_output_shardings() if None in known else known
         return [_in_memory(s if s is not None else compiled_sharding(
                     self._meshes_of(t), c, t.ndim + len(t.dtype.physical)), t)
-                for s, c, t in zip(told, chosen or (), types, strict=True)]
+                for s, c, t in zip(known, chosen or (), types, strict=True)]
 
     def _meshes_of(self, type: TensorType) -> tuple[Mesh, ...]:
         """The meshes on which a result of this type may lie: that of the type, or any."""
@@ -205,7 +205,7 @@ class Claim:
 
 
 def spread(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]] | None,
-           read: Callable[[], Sequence[bool]] | None, *, told: Sequence[Any] = (),
+           read: Callable[[], Sequence[bool]] | None, *, shardings: Sequence[Any] = (),
            outs: Sequence[Any] = (), named: Sequence[data.MeshAxes] = ()) -> Spread:
     """The placement of a program on several devices.
 
@@ -214,11 +214,11 @@ def spread(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]
       function: name of the function, for errors.
       names: returns the names of the arguments, for errors; None where they have none.
       read: returns for each argument whether the program reads it; unread arguments do not count.
-      told: the sharding that `jit` was given for each of the first arguments, or None.
+      shardings: the one that `jit` was given for each of the first arguments, or None.
       outs: the sharding that `jit` was given for each result, or None.
       named: axes of the meshes that the program names.
     Raises: ValueError where two of these have different devices, or an argument is committed to
-      another sharding than `told` says.
+      another sharding than `shardings` says.
     """
     def name(i: int) -> str:
         known = names() if names is not None else ()
@@ -228,7 +228,7 @@ def spread(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]
         return (f"argument {known[i] if i < len(known) and known[i] else f'number {i}'} of "
                 f"{function.strip('_')}{shape}")
 
-    asked = [*told, *[None] * (len(args) - len(told))]
+    asked = [*shardings, *[None] * (len(args) - len(shardings))]
     ins: list[Any] = []
     claims: list[Claim] = []
     for i, (x, wanted) in enumerate(zip(args, asked, strict=True)):

@@ -70,7 +70,7 @@ class State(threading.local):
         self.scope: tuple[str, ...] = ()
         self.place: Location | None = None     # the user's line of the library call that runs
         self.axes: tuple[tuple[Any, int], ...] = ()
-        self.told = False                      # whether `out_sharding` was given to that call
+        self.out_sharding_given = False        # whether `out_sharding` was given to that call
         self.asked = 0                         # how often Python asked for a tracer's value
 
     def __reduce__(self) -> str:
@@ -89,7 +89,7 @@ class Recorder(PlacedBuilder):
     @property
     def strict(self) -> bool:  # type: ignore[override]
         """Whether such an op is refused here."""
-        return not state.told
+        return not state.out_sharding_given
 
 
 class Trace:

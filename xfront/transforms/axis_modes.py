@@ -20,7 +20,7 @@ from ..binding.partition_spec import PartitionSpec, axes_of
 from ..binding.tracebacks import front_door, front_door_of
 from ..eager.constraint import checked, constraint, resharded
 from ..eager.devices import device_put
-from ..eager.told import in_a_trace
+from ..eager.out_sharding import in_a_trace
 from ..sharding.context import (
     as_sharding,
     get_abstract_mesh,
@@ -55,9 +55,9 @@ def reshard(xs: T, out_shardings: Any) -> T:
     P('rows',)
     """
     leaves, tree = tree_flatten(xs)
-    told = broadcast_prefix(out_shardings, xs, is_leaf=lambda s: s is None)
+    shardings = broadcast_prefix(out_shardings, xs, is_leaf=lambda s: s is None)
     return tree_unflatten(tree, [_resharded(x, as_sharding("reshard", s, "out_shardings"))
-                                 for x, s in zip(leaves, told, strict=True)])
+                                 for x, s in zip(leaves, shardings, strict=True)])
 
 
 def _refuse_types(sharding: Any) -> None:
@@ -114,12 +114,12 @@ def _inner(name: str, mesh: Any, axes: Any, kind: AxisType) -> Any:
     return mesh.update_axis_types(dict.fromkeys(chosen, kind))
 
 
-def _as_asked(made: Any, told: Any, mesh: Any) -> Any:
-    """The tree `made` with its arrays placed by `told`, a tree prefix of shardings and of specs on
-    `mesh`. Arrays are resharded, or only constrained if all axes of the sharding's mesh are auto.
-    Specs have no effect if `mesh` is empty."""
+def _as_asked(made: Any, shardings: Any, mesh: Any) -> Any:
+    """The tree `made` with its arrays placed by `shardings`, a tree prefix of shardings and of
+    specs on `mesh`. Arrays are resharded, or only constrained if all axes of the sharding's mesh
+    are auto. Specs have no effect if `mesh` is empty."""
     leaves, tree = tree_flatten(made)
-    asked = broadcast_prefix(told, made, is_leaf=lambda s: s is None)
+    asked = broadcast_prefix(shardings, made, is_leaf=lambda s: s is None)
     return tree_unflatten(tree, [
         _placed_as(x, s, mesh) for x, s in zip(leaves, asked, strict=True)])
 
@@ -178,20 +178,20 @@ def auto_axes(f: Callable[..., Any] | None = None, /, *, axes: str | tuple[str, 
 
     @front_door_of(f)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        told = kwargs.pop("out_sharding", out_sharding)
-        if told is None:
+        shardings = kwargs.pop("out_sharding", out_sharding)
+        if shardings is None:
             raise TypeError("Missing required keyword argument: 'out_sharding': auto_axes needs to "
                             "know how the result is sharded; pass it in this call or to auto_axes")
         outer = _mesh((args, kwargs))
         inner = _inner("auto_axes", outer, axes, AxisType.Auto)
         if inner.empty:
-            return _as_asked(f(*args, **kwargs), told, inner)
+            return _as_asked(f(*args, **kwargs), shardings, inner)
 
         def run(args: tuple, kwargs: dict) -> Any:
             args, kwargs = _retyped((args, kwargs), inner)
             with use_abstract_mesh(inner):
                 made = f(*args, **kwargs)
-            return _as_asked(made, told, outer)
+            return _as_asked(made, shardings, outer)
 
         return in_a_trace("auto_axes", run, args, kwargs)
 
@@ -224,12 +224,12 @@ def explicit_axes(f: Callable[..., Any] | None = None, /, *,
 
     @front_door_of(f)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        told = kwargs.pop("in_sharding", in_sharding)
-        if told is None:
+        shardings = kwargs.pop("in_sharding", in_sharding)
+        if shardings is None:
             raise TypeError("Missing required keyword argument: 'in_sharding': explicit_axes needs "
                             "to know how the arguments are sharded; pass it in this call or to "
                             "explicit_axes")
-        one = isinstance(told, binding.Sharding | PartitionSpec)
+        one = isinstance(shardings, binding.Sharding | PartitionSpec)
         outer = get_abstract_mesh()
         inner = _inner("explicit_axes", _mesh((args, kwargs)), axes, AxisType.Explicit)
         if inner.empty:
@@ -237,7 +237,7 @@ def explicit_axes(f: Callable[..., Any] | None = None, /, *,
 
         def run(args: tuple, kwargs: dict) -> Any:
             with use_abstract_mesh(inner):
-                made = f(*reshard(args, (told,) * len(args) if one else told), **kwargs)
+                made = f(*reshard(args, (shardings,) * len(args) if one else shardings), **kwargs)
             return _retyped(made, outer)
 
         return in_a_trace("explicit_axes", run, args, kwargs)

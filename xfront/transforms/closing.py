@@ -19,7 +19,7 @@ from xfront_ir.types import TensorType
 from ..base.errors import UnexpectedTracerError
 from ..base.trees import default_registry
 from ..binding import Array
-from ..running.keys import told_apart
+from ..running.keys import identity_text
 from ..tracing.tracer import Tracer
 from ..values.keys import key_base
 from .flat import Flat
@@ -136,7 +136,7 @@ def _names(code: CodeType) -> Iterator[str]:
 def rule_apart(custom: Any, static: Sequence[Any]) -> str:
     """A text that is the same for two rules only if their Python is. It is part of the fingerprint
     of rules that may behave differently although their Functions for one request are equal."""
-    return told_apart([custom, *static, *[x for f in custom.python for x in (f, *_cells(f))]])
+    return identity_text([custom, *static, *[x for f in custom.python for x in (f, *_cells(f))]])
 
 
 def with_constants(flat: Flat, n_own: int, rule: str) -> Function:

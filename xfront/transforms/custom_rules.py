@@ -97,7 +97,7 @@ class Rule:
                       flat.function.param_types)   # own operands, then the body's captures
         self.symbolic_zeros = custom.symbolic_zeros    # whether Python sees which tangents are zero
         self.print: bytes | None = None
-        self.told_apart = rule_apart(custom, static) if self.symbolic_zeros else ""
+        self.identity_text = rule_apart(custom, static) if self.symbolic_zeros else ""
         self.captures: list[Any] = []
         self.saved: list[int] = []               # captures that bwd reads: residuals behind fwd's
         self.home: Trace | None = None           # the trace that has its numbers and arrays
@@ -189,9 +189,9 @@ class Rule:
         if self.print is None:
             _OPEN.asked.append(self.owner)
             try:
-                self.print = self.told_apart.encode() + fingerprint(self.function(self.probe))
+                self.print = self.identity_text.encode() + fingerprint(self.function(self.probe))
             except Exception:                    # the pass that asks for the rule gets the error
-                self.print = (self.told_apart or identity(self)).encode()
+                self.print = (self.identity_text or identity(self)).encode()
             finally:
                 _OPEN.asked.pop()
         return self.print
@@ -204,7 +204,7 @@ class Rule:
         around = [r for r in _OPEN.recorded.values() if r.owner == self.owner]
         for other in around:
             other.holds_others = True
-        if not (around or self.told_apart or self.custom.is_for_batches) and any(
+        if not (around or self.identity_text or self.custom.is_for_batches) and any(
                 [trace.differentiates for trace in state.stack]) and any(
                 map(closes_over_value, python)):
             self.home = home

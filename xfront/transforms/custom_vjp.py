@@ -88,11 +88,11 @@ class VjpRule(Rule):
     def _backward(self, ahead: Function) -> Request:
         """The request for bwd, behind the Function that answered `_forward`."""
         n_out = self.out_tree.num_leaves
-        out_types, told = ahead.return_types[:n_out], []
+        out_types, facts = ahead.return_types[:n_out], []
         if self.symbolic_zeros:
-            told = [tuple([f for f, (t, _) in zip(self.flags, self.kinds, strict=False)
+            facts = [tuple([f for f, (t, _) in zip(self.flags, self.kinds, strict=False)
                            if t.is_inexact]), tuple([t.is_inexact for t in out_types])]
-        return Request("bwd", ahead.return_types[n_out:], out_types, *told)
+        return Request("bwd", ahead.return_types[n_out:], out_types, *facts)
 
     def fwd(self, types: tuple, perturbed: tuple = ()) -> Function:
         """The results, then the residuals, of the operands."""

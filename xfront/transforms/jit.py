@@ -140,7 +140,7 @@ class Options:
     """The options of one `jit`, with positions and names of arguments made to agree."""
 
     __slots__ = ("_names", "compiler_options", "donate_argnames", "donate_argnums", "effort", "fun",
-                 "inline", "keep_unused", "key", "static_argnames", "static_argnums", "told")
+                 "inline", "keep_unused", "key", "static_argnames", "static_argnums", "placing")
 
     def __init__(self, fun: Any, given: dict[str, Any]) -> None:
         self.fun, self._names = fun, None
@@ -161,11 +161,11 @@ class Options:
                              f"{sorted(both)[0]} in both")
         placed = (given["device"], given["backend"], given["in_shardings"],
                   given["out_shardings"])
-        self.told = None
+        self.placing = None
         if any([x is not None for x in placed]):
-            from .placing import Told  # seldom needed
+            from .placing import Placing  # seldom needed
 
-            self.told = Told(*placed)
+            self.placing = Placing(*placed)
         self.keep_unused, self.inline = bool(given["keep_unused"]), is_early(given["inline"])
         chosen = given["compiler_options"] or {}
         self.compiler_options = tuple(sorted(chosen.items()))
@@ -175,7 +175,7 @@ class Options:
         self.effort = EFFORTS[asked]
         self.key = ("jit", self.static_argnums, self.static_argnames, self.donate_argnums,
                     self.donate_argnames, self.keep_unused, self.inline, self.compiler_options,
-                    self.effort, self.told)      # told compares by identity
+                    self.effort, self.placing)   # placing compares by identity
 
     @property
     def names(self) -> list[str]:
@@ -328,8 +328,8 @@ class Jitted:
                     self.refuse(args, kwargs, k)
                 kinds.append(found)
                 structs.append(k)
-        if self.options.told is not None:
-            kinds = self.options.told.typed(kinds, self.dynamic(args), kwargs)
+        if self.options.placing is not None:
+            kinds = self.options.placing.typed(kinds, self.dynamic(args), kwargs)
         sets = sets_of(leaves)
         key = signature(statics, tree, tuple(kinds), state.axes, sets)
         try:
@@ -359,8 +359,8 @@ class Jitted:
                 state.scope = outer
             if not any(type(x) is Tracer for x in found.captures):
                 self.traces[key] = found         # other `jit`s of the function use it too
-        if self.options.told is not None:
-            found = self.options.told.moved(found)
+        if self.options.placing is not None:
+            found = self.options.placing.moved(found)
         for k in structs:
             if self.options.keep_unused or found.read()[k]:
                 self.refuse(args, kwargs, k)
@@ -462,8 +462,8 @@ class Jitted:
                 or (state.axes and axis_names(flat.function))):
             ins: Sequence[Any] = ()
             outs: Sequence[Any] = ()
-            if self.options.told is not None:
-                ins, outs = self.options.told.constraints(*self.placed(flat, args, kwargs))
+            if self.options.placing is not None:
+                ins, outs = self.options.placing.constraints(*self.placed(flat, args, kwargs))
             operands = [*map(as_operand, leaves), *flat.captures]
             if any([s is not None for s in (*ins, *outs)]):
                 from ..eager.constraint import constrained  # with the first sharding
@@ -521,11 +521,11 @@ class Jitted:
         read = None if self.options.keep_unused else flat.read
         named = meshes(flat.function)
         operands = [*operands, *captured_on_several(flat.captures)]
-        if self.options.told is None:
+        if self.options.placing is None:
             return placement(operands, self.name, names, read, named=named)
         structure = tree()
         given, by_name = tree_unflatten(structure, operands[:structure.num_leaves])
-        return self.options.told.placement(
+        return self.options.placing.placement(
             self.name, operands, *self.placed(flat, given, by_name), names, read, named)
 
     def placed(self, flat: Flat, given: Sequence[Any], named: dict) -> tuple[tuple, dict, Any]:

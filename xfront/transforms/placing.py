@@ -76,7 +76,7 @@ def _is_several(x: Any) -> bool:
     return x is not None and type(x) is not binding.SingleDeviceSharding
 
 
-class Told:
+class Placing:
     """The devices that the options of one jitted function name."""
 
     __slots__ = ("backend", "device", "in_shardings", "out_shardings")
@@ -135,13 +135,13 @@ class Told:
         """
         if self.in_shardings is None:
             return kinds
-        told = self.arguments(args, kwargs)
-        if any(s is not None and s.memory_kind == HOST for s in told):
+        asked = self.arguments(args, kwargs)
+        if any(s is not None and s.memory_kind == HOST for s in asked):
             kinds = [*[(t.in_memory(HOST), w) if s is not None and s.memory_kind == HOST
                        and getattr(x, "sharding", None) is None else (t, w)
-                       for x, (t, w), s in zip(tree_flatten(args)[0], kinds, told, strict=False)],
-                     *kinds[len(told):]]
-        for (t, _), s in zip(kinds, told, strict=False):
+                       for x, (t, w), s in zip(tree_flatten(args)[0], kinds, asked, strict=False)],
+                     *kinds[len(asked):]]
+        for (t, _), s in zip(kinds, asked, strict=False):
             if s is not None and s.memory_kind is not None and (s.memory_kind == HOST) != (
                     t.memory is not None):
                 raise ValueError(
@@ -150,8 +150,9 @@ class Told:
                     f"{t.memory or 'device'} for arg type: {t}. Move the argument with "
                     "xfront.device_put first")
         return [*[(t.over(s._explicit(t.ndim)), w) if _is_several(s) and hasattr(s, "_explicit") and
-                  s.mesh.explicit_axes else (t, w) for (t, w), s in zip(kinds, told, strict=False)],
-                *kinds[len(told):]]
+                  s.mesh.explicit_axes else (t, w)
+                  for (t, w), s in zip(kinds, asked, strict=False)],
+                *kinds[len(asked):]]
 
     def moved(self, traced: Flat) -> Flat:
         """The traced call with its results in the memories that `out_shardings` says."""
@@ -181,9 +182,9 @@ class Told:
         """The ShapeDtypeStructs of the results, with the shardings that `jit` got for them."""
         if self.out_shardings is None:
             return structs
-        told = self.results(tree_unflatten(out_tree, structs))
+        asked = self.results(tree_unflatten(out_tree, structs))
         return [x if s is None else x.update(sharding=s)
-                for x, s in zip(structs, told, strict=True)]
+                for x, s in zip(structs, asked, strict=True)]
 
     def placement(self, function: str, operands: Sequence[Any], args: tuple, kwargs: dict,
                   result: Any, names: Callable[[], Sequence[str]],
@@ -199,7 +200,8 @@ class Told:
             self.arguments(args, kwargs), self.results(result)))
         if any([mesh.names != (ONE_DEVICE,) for mesh in named]) or any(
                 map(_is_several, (*given, *results))):
-            return placement(operands, function, names, read, told=(given, results), named=named)
+            return placement(operands, function, names, read, shardings=(given, results),
+                             named=named)
         given += [None] * (len(operands) - len(given))
         promised = [x if s is None else Promised(None, s)
                     for x, s in zip(operands, given, strict=True)]
@@ -276,4 +278,4 @@ def _spread(name: str, shardings: Any, tree: Any) -> list[Any]:
     return found
 
 
-__all__ = ["Told"]
+__all__ = ["Placing"]

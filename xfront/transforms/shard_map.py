@@ -225,9 +225,9 @@ class Mapped:
         sets = [varies(x).union(s.axes) for x, s in zip(leaves, ins, strict=True)]
         flat = self.traced(call, kinds, mesh, axes, sets)
         result = filled(flat.out_tree, flat.function.return_types)
-        told = self.spread("out_specs", self.out_specs, result)
+        own_specs = self.spread("out_specs", self.out_specs, result)
         outs = [self.fitted("out_specs", spec, v.type, lambda i=i: f"result {i}")
-                for i, (spec, v) in enumerate(zip(told, flat.function.returns, strict=True))]
+                for i, (spec, v) in enumerate(zip(own_specs, flat.function.returns, strict=True))]
         for v in flat.function.params[len(ins):]:
             self.check_closed(axes, v.type)
             if held := {a for d in v.type.dims for a in d}.intersection(axes):
@@ -245,10 +245,10 @@ class Mapped:
         program = mapped_program(self.name, body, mesh.axes, axes, ins, outs, self.check_vma)
         results = in_place(bind(program, operands, name=self.name))
         if {*axes} != {*mesh.axis_names}:
-            told = [public_spec(s).update(partitions=[*p, *[None] * (s.ndim - len(p))])
-                    for s, p in zip(outs, told, strict=True)]
+            own_specs = [public_spec(s).update(partitions=[*p, *[None] * (s.ndim - len(p))])
+                         for s, p in zip(outs, own_specs, strict=True)]
         return tree_unflatten(flat.out_tree, [
-            _as_told(x, mesh, spec) for x, spec in zip(results, told, strict=True)])
+            _described_by(x, mesh, spec) for x, spec in zip(results, own_specs, strict=True)])
 
     def inferred(self, mesh: Any, axes: tuple[str, ...], leaves: Sequence[Any]
                  ) -> list[PartitionSpec]:
@@ -425,16 +425,16 @@ class Mapped:
             "sizes must be evenly divisible by the product of the mesh axes that divide them.")
 
 
-def _as_told(x: Any, mesh: Any, spec: PartitionSpec) -> Any:
+def _described_by(x: Any, mesh: Any, spec: PartitionSpec) -> Any:
     """An array with `spec` as the user wrote it, if its own, from the compiler, means the same."""
     if type(x) is not binding.ArrayImpl or type(x._sharding) is not binding.NamedSharding:
         return x
-    wanted = _told_on(x._sharding, mesh, spec, x.ndim)
+    wanted = _sharding_on(x._sharding, mesh, spec, x.ndim)
     return x if wanted is x._sharding else binding.result_handler(x.aval, wanted, x._committed)(x)
 
 
 @functools.lru_cache(4096)
-def _told_on(sharding: Any, mesh: Any, spec: PartitionSpec, ndim: int) -> Any:
+def _sharding_on(sharding: Any, mesh: Any, spec: PartitionSpec, ndim: int) -> Any:
     if sharding.spec == spec or type(mesh) is not Mesh:
         return sharding
     wanted = binding.NamedSharding(mesh, spec)

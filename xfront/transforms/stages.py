@@ -110,8 +110,8 @@ class Traced(_Stage):
         return tree_unflatten(self.out_tree, self._structs())
 
     def _structs(self) -> list[ShapeDtypeStruct]:
-        made, told = structs_of(self._flat, self._leaves), self._jitted.options.told
-        return made if told is None else told.placed(self.out_tree, made)
+        made, placing = structs_of(self._flat, self._leaves), self._jitted.options.placing
+        return made if placing is None else placing.placed(self.out_tree, made)
 
     @property
     def out_avals(self) -> Any:
@@ -190,7 +190,7 @@ class Lowered(_Stage):
         if type(self._place) is not Placement:
             own = self._place.params(self._whole, n)
             ins = [s or self._place.sharding for s, k in zip(own, kept, strict=True) if k]
-            outs = self._place.told(types)
+            outs = self._place.known(types)
             partition = self._place.partition(
                 function, [s for s, k in zip(own, kept, strict=True) if k])
         if donated and None not in outs:         # else the compiler has still to choose

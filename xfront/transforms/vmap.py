@@ -265,7 +265,7 @@ def _mapped(function: Function, request: Request, given: list, taken: list) -> l
                                   sharding=Sharding(mesh, Spec(dims, (), *sums), v.type.memory))
         return results
 
-    from ..eager.told import in_a_trace  # with the first explicit axes
+    from ..eager.out_sharding import in_a_trace  # with the first explicit axes
 
     return in_a_trace(function.name, run, tuple(given), {})
 

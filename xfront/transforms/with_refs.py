@@ -38,11 +38,11 @@ def call_with_refs(jitted: Any, flat: Flat, leaves: Sequence[Any], donated: list
     operands = [*map(as_operand, leaves), *map(as_operand, flat.captures)]
     if state.current is not None or Tracer in map(type, operands):
         return tree_unflatten(flat.out_tree, bind(flat.function, operands, name=jitted.name))
-    if (told := jitted.options.told) is not None:
-        if not told.names_none():
+    if (placing := jitted.options.placing) is not None:
+        if not placing.names_none():
             raise NotImplementedError(f"{jitted.name} takes references, so it cannot be told where "
                                       "to run: leave out its shardings, device and backend")
-        told.results(filled(flat.out_tree, flat.function.return_types))
+        placing.results(filled(flat.out_tree, flat.function.return_types))
     inner, order, written = remembered(
         flat.function, "on contents", _on_contents, flat, len(leaves))
     values = [operands[i].held if isinstance(operands[i], Ref) else operands[i] for i in order]

@@ -58,9 +58,9 @@ class Layout:
     @staticmethod
     def from_pjrt_layout(layout: Any) -> Layout:
         """The Layout of a layout of jaxlib, as arrays and programs have it."""
-        told = layout._xla_layout()
-        return Layout(tuple(reversed(told.minor_to_major())), told.tiling(),
-                      told.element_size_in_bits())
+        written = layout._xla_layout()
+        return Layout(tuple(reversed(written.minor_to_major())), written.tiling(),
+                      written.element_size_in_bits())
 
     def check_compatible_aval(self, shape: Sequence[int]) -> None:
         """Check that an array of this shape can have the layout. Raises: ValueError."""

@@ -462,11 +462,11 @@ def _infer_tangent(types: Types, attrs: Attrs) -> Types:
 def _backward(types: Types, attrs: Any, live: Flags | None = None) -> Function:
     """The backward rule. `live` flags results with a cotangent; by default all inexact ones."""
     rule, outs = attrs["rule"], tuple([t.cotangent for t in attrs["types"]])
-    told = []
+    facts = []
     if _is_symbolic(rule):
-        told = [attrs["perturbed"], tuple([t.is_inexact for t in outs]) if live is None else live]
+        facts = [attrs["perturbed"], tuple([t.is_inexact for t in outs]) if live is None else live]
     residuals, _ = TANGENT.split(attrs, types)
-    return rule.function(Request("bwd", tuple(residuals), outs, *told))
+    return rule.function(Request("bwd", tuple(residuals), outs, *facts))
 
 
 def tangent_function(types: Types, attrs: Attrs) -> Function:

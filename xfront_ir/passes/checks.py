@@ -46,15 +46,15 @@ class Failure(NamedTuple):
 
     holds: Value
     site: Any
-    told: Sequence[Value]
+    reported: Sequence[Value]
 
 
 class Checked(NamedTuple):
     """A Function whose last results are the number of the first failed check and values of the
-    types `told`; and for each check what identifies it, and which of these values it reports."""
+    types `reported`; and for each check what identifies it, and which of these it reports."""
 
     function: Function
-    told: tuple[TensorType, ...]
+    reported: tuple[TensorType, ...]
     sites: tuple[tuple[Any, tuple[int, ...]], ...]
 
 
@@ -74,12 +74,12 @@ def with_checks(fn: Function, checks: Checks) -> Checked:
     inner, used = walk.body(fn)
     b = PlacedBuilder(fn.name)
     b.params = [Value(v.type) for v in fn.params]
-    types = [NUMBER, *walk.told]
+    types = [NUMBER, *walk.reported]
     refs = [b.emit(new_ref, b.zeros(t)) for t in types]
     results = b.inline(inner, [*b.params, *[refs[k] for k in used]])
     last = [b.emit(get, r) for r in refs]
     whole = Function(fn.name, b.params, b.ops, [*results, *last])
-    return Checked(discharge(whole)[0], tuple(walk.told), tuple(walk.sites))
+    return Checked(discharge(whole)[0], tuple(walk.reported), tuple(walk.sites))
 
 
 class _Walk:
@@ -88,7 +88,7 @@ class _Walk:
 
     def __init__(self, checks: Checks) -> None:
         self.checks = checks
-        self.told: list[TensorType] = []
+        self.reported: list[TensorType] = []
         self.sites: list[tuple[Any, tuple[int, ...]]] = []
         self.done: dict[int, tuple[Function, tuple[int, ...], Function]] = {}
 
@@ -171,7 +171,7 @@ class _Walk:
         return [made, *b.ops]
 
     def _type(self, key: int) -> TensorType:
-        return NUMBER if key == 0 else self.told[key - 1]
+        return NUMBER if key == 0 else self.reported[key - 1]
 
     def _ref(self, key: int, refs: dict[int, Value]) -> Value:
         if key not in refs:
@@ -181,7 +181,7 @@ class _Walk:
 
     def _record(self, b: Builder, failure: Failure, refs: dict[int, Value]) -> None:
         """Write the number and the values of a check if it is the first to fail."""
-        places = self._places([v.type for v in failure.told])
+        places = self._places([v.type for v in failure.reported])
         self.sites.append((failure.site, places))
         number = self._ref(0, refs)
         of_number = Term(b, number)
@@ -189,17 +189,17 @@ class _Walk:
         first = (before == 0) & ~Term(b, failure.holds)
         own = before.like(len(self.sites))
         swap(of_number, where(first, own, before))
-        for v, place in zip(failure.told, places, strict=True):
+        for v, place in zip(failure.reported, places, strict=True):
             _put_where(b, first.value, self._ref(place + 1, refs), v)
 
     def _places(self, types: Sequence[TensorType]) -> tuple[int, ...]:
-        """The places in `told` for values of these types; two values of one check share none."""
+        """The places in `reported` for values of these types; values of one check share none."""
         places: list[int] = []
         for type in types:
-            free = [i for i, t in enumerate(self.told) if t is type and i not in places]
+            free = [i for i, t in enumerate(self.reported) if t is type and i not in places]
             if not free:
-                self.told.append(type)
-                free = [len(self.told) - 1]
+                self.reported.append(type)
+                free = [len(self.reported) - 1]
             places.append(free[0])
         return tuple(places)
 

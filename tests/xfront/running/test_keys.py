@@ -31,11 +31,11 @@ APART: list[Any] = [
 
 
 def test_texts_of_different_values_differ() -> None:
-    texts = [keys.told_apart(x) for x in APART]
+    texts = [keys.identity_text(x) for x in APART]
     assert len(set(texts)) == len(texts)
-    assert texts == [keys.told_apart(x) for x in APART]
-    assert keys.told_apart(np.arange(3.0)) == keys.told_apart(np.arange(3.0))
-    assert keys.told_apart(frozenset((1, 2))) == keys.told_apart(frozenset((2, 1)))
+    assert texts == [keys.identity_text(x) for x in APART]
+    assert keys.identity_text(np.arange(3.0)) == keys.identity_text(np.arange(3.0))
+    assert keys.identity_text(frozenset((1, 2))) == keys.identity_text(frozenset((2, 1)))
 
 
 @pytest.mark.parametrize(("same", "others"), [

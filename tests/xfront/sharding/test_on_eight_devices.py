@@ -16,17 +16,17 @@ from tests.xfront.sharding import (
     manual_sum_checks,
     memory_checks,
     moving_checks,
+    out_sharding_checks,
     partitioner_checks,
     placing_checks,
     shard_map_checks,
     sum_checks,
     sum_program_checks,
-    told_checks,
 )
 
 MODULES = (checks, context_checks, explicit_checks, manual_sum_checks, memory_checks, moving_checks,
            partitioner_checks, placing_checks, shard_map_checks, sum_checks, sum_program_checks,
-           told_checks)
+           out_sharding_checks)
 
 
 @functools.cache

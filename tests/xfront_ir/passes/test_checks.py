@@ -39,19 +39,19 @@ def reported(fn: Function, *args: Any, checks: Any = positive) -> Any:
     n = len(fn.returns)
     for got, wanted in zip(results, evaluate(fn, *args)):
         np.testing.assert_array_equal(got, wanted)
-    number, told = int(results[n]), results[n + 1:]
-    assert len(told) == len(checked.told)
+    number, reported = int(results[n]), results[n + 1:]
+    assert len(reported) == len(checked.reported)
     if not number:
         return None
     site, places = checked.sites[number - 1]
-    return (site, *[told[p].tolist() for p in places])
+    return (site, *[reported[p].tolist() for p in places])
 
 
 def test_the_first_check_that_fails_is_reported(ir):
     """In the order of the program, with its own values; those of one type share a result."""
     fn = ir.trace(lambda b, x, y: [b.emit(ops.log, x), b.emit(ops.sqrt, y), b.emit(ops.log, y)],
                   ir.f64(), ir.f64())
-    assert with_checks(fn, positive).told == (ir.f64(),)
+    assert with_checks(fn, positive).reported == (ir.f64(),)
     assert [site for site, _ in with_checks(fn, positive).sites] == ["log", "sqrt", "log"]
     with np.errstate(all="ignore"):
         assert reported(fn, 1.0, 2.0) is None
@@ -166,7 +166,7 @@ X, I1, I = (5, 4), (3, 1), ()
     ("scatter", [X, (1,), (2, 3)], _scatter((0, 1), (), (), (), (1,)), [[1]], [[2]], (2, 0)),
 ])
 def test_positions_inside(ir, name, shapes, attrs, good, bad, found):
-    """A block must lie inside as a whole; the first index that does not is told with its column."""
+    """A block must lie inside as a whole; the first index outside is reported with its column."""
     definition = lookup(name)
 
     def checks(b, op):

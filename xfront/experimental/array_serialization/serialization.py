@@ -88,9 +88,9 @@ def run_deserialization(shardings: Sequence[Any], tensorstore_specs: Sequence[An
       `tensorstore_impl.async_deserialize`.
     """
     count = len(shardings)
-    told = {"tensorstore_specs": tensorstore_specs, "global_shapes": global_shapes,
+    lists = {"tensorstore_specs": tensorstore_specs, "global_shapes": global_shapes,
             "dtypes": dtypes}
-    for name, given in told.items():
+    for name, given in lists.items():
         if given is not None and len(given) != count:
             raise ValueError(f"run_deserialization: shardings has {count} entries, but {name} has "
                              f"{len(given)}; each must have one entry for each array")

@@ -34,20 +34,21 @@ def asked_for(name: str, out_sharding: Any) -> Any:
     return found if type(found) is binding.NamedSharding and found.mesh.axis_names else None
 
 
-def told(name: str, sharding: Any, function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+def with_out_sharding(name: str, sharding: Any, function: Callable[..., Any], args: tuple,
+                      kwargs: dict) -> Any:
     """`function(*args, **kwargs)` with the arrays in its result placed as the sharding says."""
     def run(args: tuple, kwargs: dict) -> Any:
-        before, state.told = state.told, True
+        before, state.out_sharding_given = state.out_sharding_given, True
         try:
             leaves, tree = tree_flatten(function(*args, **kwargs))
         finally:
-            state.told = before
-        return tree_unflatten(tree, [_as_told(x, sharding) for x in leaves])
+            state.out_sharding_given = before
+        return tree_unflatten(tree, [_resharded(x, sharding) for x in leaves])
 
     return in_a_trace(name, run, args, kwargs)
 
 
-def _as_told(x: Any, sharding: Any) -> Any:
+def _resharded(x: Any, sharding: Any) -> Any:
     if not sharding.spec.unreduced or type(x) is not Tracer:
         return resharded(x, sharding)
     sharding.shard_shape(x.shape)
@@ -72,4 +73,4 @@ def in_a_trace(name: str, run: Callable[[tuple, dict], Any], args: tuple, kwargs
     return tree_unflatten(tree, bind(traced.function, traced.captures, name=name))
 
 
-__all__ = ["asked_for", "in_a_trace", "told"]
+__all__ = ["asked_for", "in_a_trace", "with_out_sharding"]

@@ -135,7 +135,7 @@ def check_counts_and_edges_lie_where_they_are_told() -> None:
                 raise AssertionError("nine edges are not divided by four devices")
 
 
-def tellable() -> dict[str, list[str]]:
+def takes_out_sharding() -> dict[str, list[str]]:
     """The arguments of each public function that has some."""
     named = {f"{space}.{name}": getattr(module, name) for space in NAMESPACES
              for module in [importlib.import_module(f"xfront.{space}")] for name in dir(module)
@@ -149,7 +149,7 @@ def tellable() -> dict[str, list[str]]:
 def check_every_function_lays_its_result_where_it_is_told() -> None:
     mesh = xfront.make_mesh((4, 2), ("x", "y"))
     there = NamedSharding(mesh, P("x"))
-    functions = tellable()
+    functions = takes_out_sharding()
     missed = sorted(functions.keys() - TOLD.keys() - ON_ONE_DEVICE - OF_TWO_LENGTHS)
     assert not missed, f"without a row: {missed}"
     with set_mesh(mesh):
