@@ -75,8 +75,8 @@ class Builder:
                         known = definition.memo[key] = (infer_types(definition, types, attrs),
                                                         None if definition.has_floats else attrs)
                     except ShardingTypeError:
-                        if (settled := self.settled(definition, operands)) is not None:
-                            return self.add(definition, settled, attrs)
+                        if (repaired := self.repaired(definition, operands)) is not None:
+                            return self.add(definition, repaired, attrs)
                         known = self.infer(definition, types, attrs), None
                 found, attrs = known[0], known[1] or attrs
         else:
@@ -86,8 +86,8 @@ class Builder:
                 try:
                     found = definition.memo[types] = infer_types(definition, types, attrs)
                 except ShardingTypeError:
-                    if (settled := self.settled(definition, operands)) is not None:
-                        return self.add(definition, settled, attrs)
+                    if (repaired := self.repaired(definition, operands)) is not None:
+                        return self.add(definition, repaired, attrs)
                     found = self.infer(definition, types, attrs)
         op = _new(Op)
         op.definition, op.operands, op.attrs, op.loc = definition, operands, attrs, self.loc
@@ -106,7 +106,7 @@ class Builder:
         """Result types. Raises: IRTypeError."""
         return infer_types(definition, types, attrs)
 
-    def settled(self, definition: OpDef, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
+    def repaired(self, definition: OpDef, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
         """Operands with which an op can be emitted again after its type rule refused the memories
         or shardings of these; None if there are none. A plain builder never has any."""
         return None

@@ -14,7 +14,7 @@ from .definition import OpDef, lookup
 from .literal import literal
 from .opdef import infer_anyway, infer_types
 from .sharding import HOST, Sharding, in_memory
-from .spreading import settled
+from .spreading import repairs
 from .types import TensorType
 
 
@@ -31,7 +31,7 @@ class PlacedBuilder(Builder):
         """Result types; a strict builder raises where the axes of results are ambiguous."""
         return (infer_types if self.strict else infer_anyway)(definition, types, attrs)
 
-    def settled(self, definition: OpDef, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
+    def repaired(self, definition: OpDef, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
         """Operands with which an op that the type rule refused can be emitted again: scalars moved
         to the host's memory if another operand is there, else, unless the builder is strict,
         partial sums added up over their axes. None if neither changes anything."""
@@ -43,12 +43,12 @@ class PlacedBuilder(Builder):
                                    for t in types]):
             return None
         reshard = lookup("reshard")
-        return tuple([v if s is None else self._settled_inside(v, s)
+        return tuple([v if s is None else self._repaired_inside(v, s)
                       if v.type.is_manual or s.sums_inside else self.emit(reshard, v, sharding=s)
-                      for v, s in zip(operands, settled(definition, types), strict=True)])
+                      for v, s in zip(operands, repairs(definition, types), strict=True)])
 
-    def _settled_inside(self, value: Value, sharding: Sharding) -> Value:
-        """As `settled`, inside a `shard_map`: a value that is the same on all devices is cast to
+    def _repaired_inside(self, value: Value, sharding: Sharding) -> Value:
+        """As `repaired`, inside a `shard_map`: a value that is the same on all devices is cast to
         one that counts as reduced over the axes of `sharding`."""
         if value.type.sharding is not None or not sharding.spec.reduced:
             return value

@@ -175,7 +175,7 @@ def _reduced(op: OpDef, types: Types, found: set[Names], kept: bool) -> Names:
     return found.pop()
 
 
-def settled(op: OpDef, types: Types) -> list[Sharding | None]:
+def repairs(op: OpDef, types: Types) -> list[Sharding | None]:
     """For each operand of an op that was refused, the sharding to which it is moved first, or None.
     An unreduced operand is summed; but of a product it stays, and the other operand becomes
     reduced over the same axes."""
@@ -309,5 +309,5 @@ def unchanged(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types
 
 __all__ = ["PRODUCTS", "RESHARD", "SUMS", "along", "alike", "anyhow",
            "as_inferred", "each_as_it_is", "gone", "leading", "listed", "met", "refuse",
-           "refuse_other_sums", "resized", "settled", "spread_types", "spreads", "unchanged",
+           "refuse_other_sums", "repairs", "resized", "spread_types", "spreads", "unchanged",
            "whole"]

@@ -65,8 +65,8 @@ class _Leaving:
     def __init__(self, processes: Processes) -> None:
         self.processes, self.here = processes, processes.index
         self.alone = False
-        self.settled = threading.Event()
-        self.settle()                            # there may be no others
+        self.decided = threading.Event()
+        self.decide()                            # there may be no others
 
     def heard(self, index: int, counts: str, name: str) -> bool:
         """Record that a process has left; whether this one waits for it for ever."""
@@ -75,24 +75,24 @@ class _Leaving:
         waits = self.processes.waits_for(index)
         if waits:
             report(self.processes, index, name, "has left")
-        self.settle()
+        self.decide()
         return waits
 
     def end_alone(self) -> None:
         """Let this process end without the others, because one of them waits for it in vain."""
         self.alone = True
-        self.settled.set()
+        self.decided.set()
 
-    def settle(self) -> None:
+    def decide(self) -> None:
         """If all others have left or are lost, note that there is nobody to wait for."""
         if len({*self.processes.left, *self.processes.lost} - {self.here}) == (
                 self.processes.count - 1):
-            self.settled.set()
+            self.decided.set()
 
     def together(self, seconds: float) -> bool:
         """Wait until all others have left, or one of them waits for this process; whether none
         does."""
-        self.settled.wait(seconds)
+        self.decided.wait(seconds)
         return not self.alone
 
 
@@ -184,7 +184,7 @@ class _Centre:
             if index >= 0 and index not in self.left:
                 report(self.processes, index, name)
                 self.tell(f"lost {index} {name}\n")
-                self.leaving.settle()
+                self.leaving.decide()
 
     def heard(self, s: socket.socket, line: list[str]) -> None:
         if line[0] == "bye" and s in self.members:
@@ -261,7 +261,7 @@ class _Spoke:
                 self.heard(line)
             if not data and not self.ended:
                 report(self.processes, 0, self.centre)
-                self.leaving.settle()
+                self.leaving.decide()
             if not data or self.ended:
                 self.line.close()
                 return
@@ -269,7 +269,7 @@ class _Spoke:
     def heard(self, line: list[str]) -> None:
         if line[0] == "lost":
             report(self.processes, int(line[1]), line[2])
-            self.leaving.settle()
+            self.leaving.decide()
         elif line[0] == "left":
             counts, name = line[2].split("|", 1)
             if self.leaving.heard(int(line[1]), counts, name):

@@ -128,7 +128,7 @@ class Front:
         if program is None:
             program = self.memo[key] = self.compile(args, tree, kinds, place)
         result, fast = program.call(leaves, committed)
-        return result, fast, not program.compiled.settled
+        return result, fast, not program.compiled.is_final
 
     def paths(self, tree: Any) -> list[str]:
         """The names of the leaves, for errors."""

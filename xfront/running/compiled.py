@@ -93,7 +93,7 @@ class Compiled:
         return self.host_free and not watching.is_on()
 
     @property
-    def settled(self) -> bool:
+    def is_final(self) -> bool:
         """Whether later runs take the same path. If not, C++ must not remember how to run it."""
         return True
 

@@ -176,14 +176,14 @@ def evaluate(trace: Trace, value: Value) -> Any:
     if trace.has_refs and holds_refs(function):  # the slice does not have earlier writes
         return None
     sources = [*trace.inputs, *trace.sources]  # type: ignore[misc]
-    operands = [_settled(sources[i]) for i in places]
+    operands = [_looked_up(sources[i]) for i in places]
     if any(x is None or type(x) is Tracer and x.home.closed for x in operands):
         return None
     with concretely():                           # not in a rule that is being recorded
         return bind(function, operands, name="value")[0]
 
 
-def _settled(x: Any) -> Any:
+def _looked_up(x: Any) -> Any:
     """The value of `x` where it is a `Later`, or a tracer of a trace that has ended; else `x`. A
     custom rule may be traced after the function that called it, and read the call's arguments."""
     while True:

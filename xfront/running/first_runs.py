@@ -284,7 +284,7 @@ class FirstRuns(Compiled):
         self.function, self.named, self.left = function, name, RUNS
 
     @property
-    def settled(self) -> bool:
+    def is_final(self) -> bool:
         """Whether it is compiled."""
         return self.executable is not None
 

@@ -598,7 +598,7 @@ def _transpose_scan(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -
             *join(of_xs, spread(of_rows, into_xs), [None] * len(known_xs)))
 
 
-def settled_places(body: Function, before: Positions, places: Sequence[int | None],
+def steady_places(body: Function, before: Positions, places: Sequence[int | None],
                    after: Positions, axis: Any) -> tuple[int | None, ...]:
     """Batch positions of the carries that stay the same after a turn of the vectorised body."""
     while True:
@@ -616,14 +616,14 @@ def _batch_scan(b: Builder, op: Op, operands: Values, positions: Positions, axis
     xs = [v if p != 0 else move_batch(b, v, 0, 1, size)     # the scanned axis stays in front
           for v, p in zip(xs, of_xs, strict=True)]
     slices = tuple([None if p is None else max(p - 1, 0) for p in of_xs])
-    settled = settled_places(body, tuple(of_consts), of_carry, slices, axis)
+    steady = steady_places(body, tuple(of_consts), of_carry, slices, axis)
     carry = [v if q is None else move_batch(b, v, p, q, size)
-             for v, p, q in zip(carry, of_carry, settled, strict=True)]
+             for v, p, q in zip(carry, of_carry, steady, strict=True)]
     _, free = cut((None,) * len(body.returns), len(carry))
-    moved, out = vectorize(body, (*of_consts, *settled, *slices), axis, (*settled, *free))
+    moved, out = vectorize(body, (*of_consts, *steady, *slices), axis, (*steady, *free))
     made = SCAN.emit(b.emit, scan, (consts, carry, xs), **{**attrs, "body": moved})
     _, of_ys = SCAN.split_returns("body", attrs, out)
-    return made, (*settled, *[None if p is None else p + 1 for p in of_ys])
+    return made, (*steady, *[None if p is None else p + 1 for p in of_ys])
 
 
 def _strong_scan(op: Op, linear: Flags) -> Any:

@@ -53,8 +53,8 @@ from .control import (
     grown_flags,
     has_tangent,
     regrouped,
-    settled_places,
     spread,
+    steady_places,
     widest,
 )
 from .families import move_batch
@@ -265,15 +265,15 @@ def _batch_while(b: Builder, op: Op, operands: Values, positions: Positions, axi
     test, body = attrs["cond"], attrs["body"]
     cond_consts, body_consts, carry = WHILE.split(attrs, operands)
     of_cond, of_consts, of_carry = map(tuple, WHILE.split(attrs, positions))
-    settled = settled_places(body, of_consts, list(of_carry), (), axis)
-    moved, (of_test,) = vectorize(test, (*of_cond, *settled), axis)
+    steady = steady_places(body, of_consts, list(of_carry), (), axis)
+    moved, (of_test,) = vectorize(test, (*of_cond, *steady), axis)
     if of_test is None:
         carry = [v if q is None else move_batch(b, v, p, q, size)
-                 for v, p, q in zip(carry, of_carry, settled, strict=True)]
+                 for v, p, q in zip(carry, of_carry, steady, strict=True)]
         made = WHILE.emit(b.emit, while_, (cond_consts, body_consts, carry), **{
             **attrs, "cond": moved,
-            "body": vectorize(body, (*of_consts, *settled), axis, settled)[0]})
-        return made, settled
+            "body": vectorize(body, (*of_consts, *steady), axis, steady)[0]})
+        return made, steady
 
     front = (0,) * len(carry)                    # lanes that are done keep their values
     lanes, _ = vectorize(test, (*of_cond, *front), axis, (0,))
@@ -492,13 +492,13 @@ def _batch_tangent(b: Builder, op: Op, operands: Values, positions: Positions, a
     before, of_carry = (*p_consts, *p_l_consts), [*p_carry, *p_linear]
     values = [*carry, *linear]
     if of_count is None:
-        settled = settled_places(body, before, of_carry, (), axis)
+        steady = steady_places(body, before, of_carry, (), axis)
         values = [v if q is None else move_batch(b, v, p, q, size)
-                  for v, p, q in zip(values, of_carry, settled, strict=True)]
-        moved, _ = vectorize(body, (*before, *settled), axis, settled)
+                  for v, p, q in zip(values, of_carry, steady, strict=True)]
+        moved, _ = vectorize(body, (*before, *steady), axis, steady)
         made = TANGENT.emit(b.emit, while_tangent, (
             consts, l_consts, *cut(values, len(carry)), [count]), **{**attrs, "body": moved})
-        return made, cut(settled, len(carry))[1]
+        return made, cut(steady, len(carry))[1]
 
     values = [move_batch(b, v, p, 0, size) for v, p in zip(values, of_carry, strict=True)]
     carry, linear = cut(values, len(carry))
@@ -518,8 +518,8 @@ def _some_turns(body: Function, attrs: Any, of_consts: Places, of_linear: Places
     def make() -> Function:
         from . import lanes as parting  # start-up: few programs have lanes that part ways
 
-        at_front, settled = [None if p is None else 0 for p in of_consts], (0,) * len(body.returns)
-        turn, _ = vectorize(body, (*at_front, *of_linear, *settled), axis, settled)
+        at_front, steady = [None if p is None else 0 for p in of_consts], (0,) * len(body.returns)
+        turn, _ = vectorize(body, (*at_front, *of_linear, *steady), axis, steady)
         lanes = tensor((size,), dtypes.i32)
 
         def run(b: Builder, *groups: list[Value]) -> list[Value]:
