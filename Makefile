@@ -15,7 +15,8 @@
 #                 distributions at a million draws
 #   make mutants  400 faults planted in passes, ops and forms, one at a time, each tried against the
 #                 tests of its room; MUTANTS=60 SEED=2 plants others
-#   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's
+#   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's;
+#                 ROWS=^workloads measures whole programs of all fields alone
 #   make docs     the documentation as a site
 #   make ecosystem  libraries that build on JAX, each in a real use; make ecosystem-sample: the quick ones
 #   make accelerators  the op table and the examples compiled for a TPU v5e and an H100, neither needed
@@ -28,6 +29,7 @@ PYTHON  ?= python3
 VENV    ?= .venv
 WORKERS ?= 2
 AGAINST ?=
+ROWS    ?=
 TESTS   ?= tests
 PROGRAMS ?= 2000
 MUTANTS ?= 400
@@ -101,7 +103,7 @@ lint: $(DEV)
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 bench: $(RUN)
-	$(BIN)/python benchmarks/run.py $(if $(AGAINST),--against $(AGAINST))
+	$(BIN)/python benchmarks/run.py --rows '$(ROWS)' $(if $(AGAINST),--against $(AGAINST))
 
 docs: $(DOCS)
 	$(BIN)/mkdocs build --strict

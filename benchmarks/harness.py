@@ -30,9 +30,15 @@ KERNELS = tuple(
     for family in ("elementwise", "movement", "order", "randomness", "reduction", "convolution",
                    "linear")
 )
+WORKLOADS = tuple(
+    f"workloads.{field}"
+    for field in ("sequences", "vision", "graphs", "learning", "agents", "particles", "grids",
+                  "inference", "statistics", "optimisation", "discrete", "equations", "signals",
+                  "quantum", "finance")
+)
 GROUPS = (
     *("startup", "eager", "call", "trace", "lower", "transforms", "control", "compiled", "numeric"),
-    *("sharding", "unrolled", "fences", *KERNELS),
+    *("sharding", "unrolled", "fences", *KERNELS, *WORKLOADS),
 )
 
 Numbers = float | dict[str, float]

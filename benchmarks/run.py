@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parent.parent)  # rows import as benchmarks.<group>
 
 from benchmarks import harness  # noqa: E402
+from benchmarks.workloads import measured as workloads  # noqa: E402
 
 UNFENCED_LIMIT = 20.0
 """The most seconds of a turn without fences; a longer turn is given up, and fences have won."""
@@ -121,7 +122,11 @@ def main(argv: list[str] | None = None) -> int:
     names = [side.name for side in sides]
     if len(set(names)) < len(names):
         names[1] += " (other)"
-    table = harness.markdown(lines, names[0], names[1] if len(names) > 1 else None)
+    wholes = [line for line in lines if line.group in harness.WORKLOADS] if len(names) > 1 else []
+    others = [line for line in lines if line not in wholes]
+    table = workloads.markdown(wholes, names[0], names[1]) if wholes else ""
+    if others:
+        table += harness.markdown(others, names[0], names[1] if len(names) > 1 else None)
     table = " against ".join(versions) + f"; at most {repeats} pairs of processes.\n\n" + table
     table += harness.summary(lines) + harness.lost_by_fences(lines)
     print(table)

@@ -8,9 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import xfront as jax
+import xfront.numpy as jnp
 from benchmarks import harness
+from benchmarks.workloads import compare, measured
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -115,6 +119,44 @@ def test_what_fences_lose_is_counted() -> None:
     assert harness.lost_by_fences([alone]) == ""
 
 
+def test_workloads_that_lose_come_first() -> None:
+    """A line for each workload: its step by the least seconds, its first steps by the pairs."""
+    of = lambda name, ours, theirs: harness.Line(
+        "workloads.grids", name, "s", dict(enumerate(ours)), dict(enumerate(theirs)))
+    failed = of("life: of cells", [], [])
+    failed.error = "xfront: no"
+    lines = [of("a: step", [2.0, 1.0], [4.0, 3.0]), of("a: first step", [1.0], [2.0]),
+             of("b, step: step", [2.0], [1.0]), of("b, step: second process", [1.0], [8.0]), failed]
+    text = measured.markdown(lines, "xfront", "jax").splitlines()
+    assert [line.split(" | ")[0] for line in text[2:5]] == [
+        "| life: of cells (grids)", "| b, step (grids)", "| a (grids)"]
+    assert text[2].startswith("| life: of cells (grids) | xfront: no |")
+    assert text[4] == "| a (grids) | 1 s | 3 s | **3.00** | 1 s | 2 s | **2.00** |  |  |  |"
+    assert text[6] == ("Workloads: 3, of which 1 have a step below 0.95. Geometric means: "
+                       "step **1.22**, first step **2.00**, second process **8.00**.")
+
+
+def test_results_of_workloads_are_compared() -> None:
+    """Apart by more than rounding, by dtype, by a number that only one has."""
+    x = np.linspace(1.0, 2.0, 5, dtype=np.float32)
+    assert compare.apart([x], [x * np.float32(1 + 1e-5)]) == ""
+    assert "result 0, float32[5]: 0.01" in compare.apart([x * np.float32(1.01)], [x])
+    assert "is not" in compare.apart([x], [x.astype(np.float64)])
+    whole = np.arange(5)
+    assert compare.apart([whole], [whole]) == "" != compare.apart([whole], [whole + 1])
+    gone = np.where(x < 1.2, np.nan, x)
+    assert compare.apart([gone], [gone]) == "" != compare.apart([gone], [x])
+    assert compare.apart("broken", [x]) == "ours: broken"
+
+
+def test_workloads_can_be_traced() -> None:
+    """Each step of each field, with its arguments; nothing is compiled for it."""
+    for make, x64 in compare.chosen("").values():
+        with measured.bits(jax, x64):
+            step, args = make(jax, jnp)
+            assert jax.tree.leaves(jax.eval_shape(step, *args))
+
+
 def bench(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Runs the benchmark."""
     return subprocess.run(
@@ -146,6 +188,18 @@ def test_a_row_is_compared_with_another_side(tmp_path: Path) -> None:
     low, middle, high = line["ratio"]
     assert low == middle == high == line["theirs"]["0"] / line["ours"]["0"]
     assert "warm jit call, Python scalar" in done.stdout
+
+
+def test_a_workload_is_measured_in_two_processes(tmp_path: Path) -> None:
+    """Its first step, that of a second process, which finds what the first left, and a warm one."""
+    out = tmp_path / "out.json"
+    done = bench("--quick", "--rows", "rule 110 on packed bits", "--json", str(out))
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = json.loads(out.read_text())["lines"]
+    first, second, step = (line["ours"][pair] for line, pair in zip(lines, "001", strict=True))
+    assert [line["name"].rpartition(": ")[2] for line in lines] == [
+        "first step", "second process", "step"]
+    assert first > second > step > 0
 
 
 @pytest.fixture
