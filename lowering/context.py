@@ -504,7 +504,7 @@ class RuleContext:
         return self.create("sdy.sharding_constraint", [made], [type_], sharding=self.sharding(
             Sharding(sharding.mesh, spec), type_))
 
-    def whole(self, made: Any, wanted: Sharding | None, type_: TensorType) -> Any:
+    def summed_if_needed(self, made: Any, wanted: Sharding | None, type_: TensorType) -> Any:
         """`made`, summed if `wanted` is unreduced and its own type is not. Without this, Shardy
         ends the process, or takes the complete value on each device for a term of the sum."""
         held = type_.sharding

@@ -186,7 +186,7 @@ class _Module:
         ctx.ip, ctx.loc, ctx.token = ir.InsertionPoint(block), self.mlir.unknown, None
         returned = ctx.inline(function, list(block.arguments))
         if name == "main":
-            returned = [ctx.whole(x, s, v.type) for x, s, v in zip(
+            returned = [ctx.summed_if_needed(x, s, v.type) for x, s, v in zip(
                 returned, self.partition.results or [None] * len(returned), function.returns,
                 strict=True)]
         ir.Operation.create("func.return", operands=returned, loc=self.mlir.unknown, ip=ctx.ip)

@@ -101,7 +101,7 @@ def _room_for_programs() -> None:
     capacity = programs.capacity
     if capacity.room and capacity.next < PROGRAMS_OF_A_TEST:
         capacity.next = 1
-        capacity.made(programs.clear)
+        capacity.count_program(programs.clear)
         if capacity.next < PROGRAMS_OF_A_TEST:
             programs.clear()
             capacity.next = PROGRAMS_OF_A_TEST

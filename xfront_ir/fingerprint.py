@@ -100,27 +100,27 @@ class _Summary:
     stale. `rules` says whether the summary with `forward` leaves rules out.
     """
 
-    __slots__ = ("_fingerprint", "_whole", "held", "items", "literals", "rules", "skeleton")
+    __slots__ = ("_fingerprint", "_unfinished", "held", "items", "literals", "rules", "skeleton")
 
     def __init__(self, whole: Any, skeleton: bytes, items: list[tuple[Op, Any]],
                  held: dict[int, tuple[Any, bytes]], literals: tuple[Literal, ...] | None,
                  rules: bool) -> None:
         self.skeleton, self.items, self.held, self.literals = skeleton, items, held, literals
         self.rules = rules
-        self._whole: Any = whole
+        self._unfinished: Any = whole
         self._fingerprint = skeleton if whole is None else b""
 
     @property
     def fingerprint(self) -> bytes:
         """The hash of the Function: that of the skeleton, continued with the values of literals."""
-        whole = self._whole
+        whole = self._unfinished
         if whole is not None:                    # several threads may come here
             whole = whole.copy()
             for _, x in self.items:
                 if type(x) is Literal:
                     whole.update(x.key[2])
             self._fingerprint = whole.digest()
-            self._whole = None
+            self._unfinished = None
         return self._fingerprint
 
 

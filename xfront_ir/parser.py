@@ -476,7 +476,7 @@ class _Parser:
 
     # --- shardings ------------------------------------------------------------------------
 
-    def made(self, at: int, make: Callable[..., Any], *parts: Any) -> Any:
+    def construct(self, at: int, make: Callable[..., Any], *parts: Any) -> Any:
         """The result of `make()`, whose error becomes one of this parser."""
         try:
             return make(*parts)
@@ -488,7 +488,7 @@ class _Parser:
         at = self.pos
         axes = self.listed(_Parser.mesh_axis)
         place = (self.string(), self.listed(_Parser.integer)) if self.took("on") else ("", ())
-        return self.made(at, MeshAxes, *[[a[i] for a in axes] for i in range(3)], *place)
+        return self.construct(at, MeshAxes, *[[a[i] for a in axes] for i in range(3)], *place)
 
     def mesh_axis(self) -> tuple[str, int, str]:
         """`"x" = 4`, followed by the axis's type where that is not auto."""
@@ -514,14 +514,14 @@ class _Parser:
         at = self.pos
         dims = self.listed(_Parser.axis_set)
         sums = [self.axis_set()[0] if self.took(word) else [] for word in ("unreduced", "reduced")]
-        return self.made(at, Spec, [d for d, _ in dims], [i for i, d in enumerate(dims) if d[1]],
-                         *sums)
+        return self.construct(at, Spec, [d for d, _ in dims],
+                              [i for i, d in enumerate(dims) if d[1]], *sums)
 
     def sharding(self) -> Sharding:
         """A mesh, a spec and, where given, a kind of memory."""
         at = self.pos
         parts = self.mesh(), self.spec(), self.string() if self.kind == "string" else None
-        return self.made(at, Sharding, *parts)
+        return self.construct(at, Sharding, *parts)
 
     def dtype(self) -> DType:
         """The name of an element type."""
@@ -551,7 +551,7 @@ class _Parser:
             return made
         at = self.pos
         sharding = self.sharding()
-        self.made(at, sharding.spec.check, sharding.mesh, made.shape)
+        self.construct(at, sharding.spec.check, sharding.mesh, made.shape)
         return made.over(sharding)
 
     def mention(self) -> Any:

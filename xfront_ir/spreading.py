@@ -49,7 +49,7 @@ def spread_types(definition: OpDef, types: Types, attrs: Mapping[str, Any], *, l
     name = definition.name
     mesh = one_mesh(name, types)
     found = tuple(definition.infer(tuple([t.plain for t in types]), attrs))
-    rule = definition.spread or (alike if ELEMENTWISE in definition.traits else whole)
+    rule = definition.spread or (alike if ELEMENTWISE in definition.traits else undivided)
     made: list[TensorType] = []
     if rule is as_inferred:
         return found
@@ -233,7 +233,7 @@ def anyhow(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) ->
     return [((),) * t.ndim for t in results]
 
 
-def whole(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
+def undivided(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
     """Operands must not be divided."""
     for t in types:
         if t.sharding is not None and t.sharding.mesh.names:
@@ -310,4 +310,4 @@ def unchanged(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types
 __all__ = ["PRODUCTS", "RESHARD", "SUMS", "along", "alike", "anyhow",
            "as_inferred", "each_as_it_is", "gone", "leading", "listed", "met", "refuse",
            "refuse_other_sums", "repairs", "resized", "spread_types", "spreads", "unchanged",
-           "whole"]
+           "undivided"]

@@ -68,15 +68,15 @@ class _Search:
             return known
         flags = dict(zip(fn.params, given, strict=True))
         for op in fn.ops:
-            made = self._made(op, [flags.get(v, 0) for v in op.operands])
+            made = self._flags_of(op, [flags.get(v, 0) for v in op.operands])
             flags.update((v, f) for v, f in zip(op.results, made, strict=True) if f)
         found = self.known[fn, given] = tuple([flags.get(v, 0) for v in fn.returns])
         return found
 
-    def _made(self, op: Op, given: Sequence[int]) -> Sequence[int]:
+    def _flags_of(self, op: Op, given: Sequence[int]) -> Sequence[int]:
         definition, read = op.definition, _together(given)
         if definition.has_bodies:
-            return self._made_by_bodies(op, given)
+            return self._flags_of_bodies(op, given)
         if definition in _REDUCTIONS:
             self.found |= bool(read & _OTHERWISE) and op.operands[0].type.size >= _LEAST
             return (_OF_REDUCTION,) * len(op.results)
@@ -85,7 +85,7 @@ class _Search:
             return (read | _OTHERWISE,)
         return (read if _in_loops(op) else 0,) * len(op.results)
 
-    def _made_by_bodies(self, op: Op, given: Sequence[int]) -> Sequence[int]:
+    def _flags_of_bodies(self, op: Op, given: Sequence[int]) -> Sequence[int]:
         """The body of a call stands in its place. XLA puts a loop of one turn, and a branch that is
         known, there too, so any operand may reach any parameter of theirs."""
         bodies = list(bodies_of(op))

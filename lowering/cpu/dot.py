@@ -33,15 +33,15 @@ def _many_rows(op: Op) -> bool:
 
 def one_hot(place: Place, op: Op) -> list[Value] | None:
     """The left operand is `one_hot(i)`, and its integers i are known at the place of the op."""
-    converted = _made_by(place, op.operands[0], ops.convert)
-    compared = converted and _made_by(converted[0], converted[1].operands[0], ops.eq)
+    converted = _defining_op(place, op.operands[0], ops.convert)
+    compared = converted and _defining_op(converted[0], converted[1].operands[0], ops.eq)
     if not compared:
         return None
     x, (summed,) = op.operands[0].type, op.attrs["contract"][0]
     others = {d: n for d, n in enumerate(x.shape) if d != summed}
     there, (left, right) = compared[0], compared[1].operands
     for wide, numbers in ((left, right), (right, left)):
-        repeated = _made_by(there, wide, ops.broadcast_in_dim)
+        repeated = _defining_op(there, wide, ops.broadcast_in_dim)
         if repeated and repeated[0] is place and _counts(there, numbers, summed):
             (i,), dims = repeated[1].operands, repeated[1].attrs["dims"]
             given = dict(zip(dims, i.type.shape, strict=True))
@@ -53,16 +53,16 @@ def one_hot(place: Place, op: Op) -> list[Value] | None:
 
 def _counts(place: Place, numbers: Value, axis: int) -> bool:
     """Whether a value counts from 0 along an axis."""
-    repeated = _made_by(place, numbers, ops.broadcast_in_dim)
+    repeated = _defining_op(place, numbers, ops.broadcast_in_dim)
     if repeated and repeated[1].attrs["dims"] == (axis,):
         place, numbers, axis = repeated[0], repeated[1].operands[0], 0
-    counted = _made_by(place, numbers, ops.iota)
+    counted = _defining_op(place, numbers, ops.iota)
     return counted is not None and counted[1].attrs["dimension"] == axis
 
 
-def _made_by(place: Place, value: Value, definition: OpDef) -> tuple[Place, Op] | None:
+def _defining_op(place: Place, value: Value, definition: OpDef) -> tuple[Place, Op] | None:
     """The op that computes a value, with its place, if it is of that definition; else None."""
-    made = place.made_by(value)
+    made = place.defining_op(value)
     return None if isinstance(made, int) or made[1].definition is not definition else made
 
 

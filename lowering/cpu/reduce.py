@@ -76,12 +76,12 @@ def _first(b: Builder, op: Op, keys: Value, extremum: Value) -> Value:
 
 def _reduced(b: Builder, definition: OpDef, x: Value, axes: tuple[int, ...]) -> Value:
     """A reduction of integers, as one kernel where that is faster."""
-    if _stays_whole(x.type, axes):
-        return _whole(b, definition, x, axes)
+    if _is_faster_in_one_kernel(x.type, axes):
+        return _in_one_kernel(b, definition, x, axes)
     return b.emit(definition, x, axes=axes)
 
 
-def _stays_whole(x: TensorType, axes: tuple[int, ...]) -> bool:
+def _is_faster_in_one_kernel(x: TensorType, axes: tuple[int, ...]) -> bool:
     """Whether one kernel is faster: for the last axes, and for arrays of up to 2**20 elements."""
     return _are_last(x, axes) or x.size <= 2 ** 20
 
@@ -93,11 +93,11 @@ def _are_last(x: TensorType, axes: tuple[int, ...]) -> bool:
 _COMBINING = {ops.reduce_max: ops.max, ops.reduce_min: ops.min, ops.reduce_sum: ops.add}
 
 
-def _whole(b: Builder, definition: OpDef, x: Value, axes: tuple[int, ...]) -> Value:
+def _in_one_kernel(b: Builder, definition: OpDef, x: Value, axes: tuple[int, ...]) -> Value:
     """A reduction together with a second one, of the greatest or least element.
 
     XLA divides a long reduction of one array into up to five, each a kernel to compile. A reduction
-    of two arrays stays whole, and is merged with the ops that it reads. The barrier keeps the
+    of two arrays stays one kernel, and is merged with the ops that it reads. The barrier keeps the
     unused second result.
     """
     other = ops.reduce_min if definition is ops.reduce_max else ops.reduce_max
@@ -131,19 +131,19 @@ def _side_by_side(op: Op) -> bool:
       row="kernels.reduction: sum of rows, int32")
 def sum_of_integers(b: Builder, op: Op, x: Value) -> Value:
     """The sum in one kernel."""
-    return _whole(b, op.definition, x, op.attrs["axes"])
+    return _in_one_kernel(b, op.definition, x, op.attrs["axes"])
 
 
 @form(ops.reduce_max, when=_side_by_side, only=near_memory,
       row="kernels.reduction: max of rows, int32")
 def greatest_integer(b: Builder, op: Op, x: Value) -> Value:
-    return _whole(b, op.definition, x, op.attrs["axes"])
+    return _in_one_kernel(b, op.definition, x, op.attrs["axes"])
 
 
 @form(ops.reduce_min, when=_side_by_side, only=near_memory,
       row="kernels.reduction: min of rows, int32")
 def least_integer(b: Builder, op: Op, x: Value) -> Value:
-    return _whole(b, op.definition, x, op.attrs["axes"])
+    return _in_one_kernel(b, op.definition, x, op.attrs["axes"])
 
 
 _BOOLS = of(dtypes.bool_) & size(2 ** 17) & over_axes
@@ -171,7 +171,7 @@ def of_many_axes(place: Place, op: Op) -> bool:
     left = [(place, op.operands[0])]
     while left and len(seen) < _MOST_OPS:
         at, value = left.pop()
-        found = at.made_by(value)
+        found = at.defining_op(value)
         if value.type.ndim >= 7 or (not isinstance(found, int) and found[1] is not op
                                     and found[1].results[0].type.ndim >= 7):
             return True

@@ -45,14 +45,15 @@ class Place:
     `has_fences`: whether the program gets fences, which a single operation does not.
     """
 
-    __slots__ = ("_made", "changed", "function", "given", "has_fences", "in_loop", "is_private")
+    __slots__ = ("_by_result", "changed", "function", "given", "has_fences", "in_loop",
+                 "is_private")
 
     def __init__(self, function: Function, given: dict[Value, Source], is_private: IsPrivate, *,
                  in_loop: bool = False, has_fences: bool = False) -> None:
         self.function, self.given, self.is_private = function, given, is_private
         self.in_loop, self.has_fences = in_loop, has_fences
         self.changed: dict[Value, Op] = {}
-        self._made: dict[Value, Op] | None = None
+        self._by_result: dict[Value, Op] | None = None
 
     def inside(self, function: Function, given: dict[Value, Source], *, in_loop: bool = False
                ) -> Place:
@@ -60,7 +61,7 @@ class Place:
         return Place(function, given, self.is_private, in_loop=in_loop or self.in_loop,
                      has_fences=self.has_fences)
 
-    def made_by(self, value: Value) -> tuple[Place, Op] | int:
+    def defining_op(self, value: Value) -> tuple[Place, Op] | int:
         """The op that computes a value, with its place. Calls and ops that only rename a value are
         followed. For a value that is not computed here: how many operations compute it."""
         place = self
@@ -71,7 +72,7 @@ class Place:
                 if isinstance(source, int):
                     return source
                 if source.literal_only:
-                    found = source.place.made_by(source.value)
+                    found = source.place.defining_op(source.value)
                     is_other = isinstance(found, int) or found[1].definition is not literal
                     return 0 if is_other else found
                 place, value = source.place, source.value
@@ -99,14 +100,14 @@ class Place:
         return body_of(op)
 
     def _makers(self) -> dict[Value, Op]:
-        if self._made is None:
-            self._made = {v: op for op in self.function.ops for v in op.results}
-        return self._made
+        if self._by_result is None:
+            self._by_result = {v: op for op in self.function.ops for v in op.results}
+        return self._by_result
 
     def work(self, value: Value, most: int) -> int:
         """How many operations XLA would fuse to compute a value, up to `most`. An operation counts
         once for each time it is read."""
-        found = self.made_by(value)
+        found = self.defining_op(value)
         if isinstance(found, int):
             return min(found, most)
         place, op = found
@@ -120,7 +121,7 @@ class Place:
     def constant(self, value: Value, depth: int = 4) -> Any:
         """The number with which a constant value is filled; `...` for any other constant, None
         where the program computes the value."""
-        found = self.made_by(value)
+        found = self.defining_op(value)
         if isinstance(found, int):
             return None
         place, op = found

@@ -30,7 +30,7 @@ def _conv(ctx: RuleContext, op: Op, lhs: Any, rhs: Any) -> Any:
     numbers = (f"#stablehlo.conv<{_layout(a['lhs_spec'], 'b', 'f')}"
                f"x{_layout(a['rhs_spec'], 'o', 'i')}->{_layout(a['out_spec'], 'b', 'f')}>")
     attrs = {} if precision is None else {"precision_config": precision_config(ctx, precision)}
-    whole = _whole(ctx, op)
+    whole = _undivided_axes(ctx, op)
     lhs = ctx.undivided(lhs, op.operands[0].type, whole[0])
     rhs = ctx.undivided(rhs, op.operands[1].type, whole[1])
     lhs, padding = _cropped(ctx, lhs, op)
@@ -79,7 +79,8 @@ def _cropped(ctx: RuleContext, lhs: Any, op: Op) -> tuple[Any, Sequence[tuple[in
     return lhs, [padding[d] for d in spatial]
 
 
-def _whole(ctx: RuleContext, op: Op) -> tuple[Collection[int], Collection[int], Collection[int]]:
+def _undivided_axes(ctx: RuleContext, op: Op
+                    ) -> tuple[Collection[int], Collection[int], Collection[int]]:
     """The axes of array, kernel and result that XLA's partitioner must not divide.
 
     The partitioner ends the process or gives wrong numbers if it divides axes of windows with

@@ -22,7 +22,7 @@ def _sharding_constraint(ctx: RuleContext, op: Op, x: Any) -> Any:
 def _reshard(ctx: RuleContext, op: Op, x: Any) -> Any:
     old, new, wanted = op.operands[0].type, op.results[0].type, op.attrs["sharding"]
     if ctx.num_partitions > 1 and wanted.mesh.names:
-        x = ctx.whole(x, wanted, old)
+        x = ctx.summed_if_needed(x, wanted, old)
         x = ctx.constrained(x, wanted, new)
     if old.memory == new.memory or ctx.platform == "cpu":    # a CPU's memories are one
         return x

@@ -81,7 +81,7 @@ def _parts(op: Op) -> Sequence[Op]:
 def _goes_by_one(ctx: RuleContext, op: Op, inits: list[Any]) -> bool:
     """Whether the loop runs over the integers between two that are known, one after the other."""
     regions, test, body = op.definition.regions, op.attrs["cond"], op.attrs["body"]
-    found = _made_by(test, test.returns[0])
+    found = _defining_op(test, test.returns[0])
     if found is None or not _compares(found) or found.definition not in (ops.lt, ops.gt):
         return False
     turn = next(one for one in regions.held(op) if "carry" in one.body.gives)
@@ -93,7 +93,7 @@ def _goes_by_one(ctx: RuleContext, op: Op, inits: list[Any]) -> bool:
     before, after = regions.params(op, turn)["carry"][at], body.returns[at]
     init = ctx.number(inits[at])
     return (init is not None and (last - init) * step > 0
-            and _adds(body, _made_by(body, after), before, step))
+            and _adds(body, _defining_op(body, after), before, step))
 
 
 def _adds(body: Function, op: Op | None, before: Value, step: int) -> bool:
@@ -108,11 +108,11 @@ def _adds(body: Function, op: Op | None, before: Value, step: int) -> bool:
 
 def _number(fn: Function, value: Value) -> int | None:
     """The integer of a value in a Function that is a literal; else None."""
-    op = _made_by(fn, value)
+    op = _defining_op(fn, value)
     return int(op.attrs["value"].array) if op is not None and op.definition is literal else None
 
 
-def _made_by(fn: Function, value: Value) -> Op | None:
+def _defining_op(fn: Function, value: Value) -> Op | None:
     """The op whose result a value is; None for a parameter."""
     return next((op for op in reversed(fn.ops) if value in op.results), None)
 

@@ -49,7 +49,7 @@ def interleave(b: Builder, op: Op, pairs: Value, even: Value, odd: Value) -> Val
     joined = at - 1
     nothing = b.zeros(even.type.with_shape(()))
 
-    def spread(v: Value, before: int) -> Value:
+    def with_gaps(v: Value, before: int) -> Value:
         def along(size: int) -> tuple[int, ...]:
             return tuple([size if d == joined else 0 for d in range(len(shape))])
 
@@ -58,4 +58,4 @@ def interleave(b: Builder, op: Op, pairs: Value, even: Value, odd: Value) -> Val
                       interior=along(1))
 
     places = Term(b, b.emit(ops.iota, dtype=I32.dtype, shape=shape, dimension=joined))
-    return where((places & 1) == 0, Term(b, spread(even, 0)), Term(b, spread(odd, 1))).value
+    return where((places & 1) == 0, Term(b, with_gaps(even, 0)), Term(b, with_gaps(odd, 1))).value

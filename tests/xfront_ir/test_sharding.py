@@ -11,7 +11,7 @@ import pytest
 from xfront_ir import Builder, ParseError, dtypes, ops, parse, print_function
 from xfront_ir.errors import IRValueError
 from xfront_ir.fingerprint import fingerprint
-from xfront_ir.ops.shard_map import part_type, whole_type
+from xfront_ir.ops.shard_map import global_type, part_type
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.sharding import AXIS_TYPES, MeshAxes, Sharding, Spec, replicated
@@ -125,6 +125,6 @@ def test_types_of_parts_and_of_wholes() -> None:
     for spec in (Spec([[], []], unreduced=["x"]), Spec([[], []], reduced=["x"])):
         part = part_type(explicit, ("x",), plain, spec)
         assert part.plain is plain and part.sums == (spec.unreduced, spec.reduced)
-    assert whole_type(MESH, tensor((2, 4), dtypes.f32), by_x) is plain
-    assert whole_type(explicit, tensor((2, 4), dtypes.f32), by_x) is plain.over(
+    assert global_type(MESH, tensor((2, 4), dtypes.f32), by_x) is plain
+    assert global_type(explicit, tensor((2, 4), dtypes.f32), by_x) is plain.over(
         Sharding(explicit, by_x))

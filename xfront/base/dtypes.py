@@ -350,10 +350,10 @@ def _type_of(x: Any) -> type:
 
 
 _ML_BASES: dict[type, type] = {}
-for _made in SCALAR_TYPES.values():
-    if _made.dtype.type.__module__.startswith("ml_dtypes"):
-        _kind = promotion.dtype_kind(_made.dtype)
-        _ML_BASES[_made.dtype.type] = {
+for _scalar in SCALAR_TYPES.values():
+    if _scalar.dtype.type.__module__.startswith("ml_dtypes"):
+        _kind = promotion.dtype_kind(_scalar.dtype)
+        _ML_BASES[_scalar.dtype.type] = {
             "f": np.floating, "i": np.signedinteger, "u": np.unsignedinteger,
         }[_kind]  # fmt: skip
 

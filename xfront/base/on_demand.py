@@ -18,13 +18,13 @@ from typing import Any
 from ..binding.tracebacks import front_door, is_front_door
 
 loaded_names = vars(ModuleType)["__dict__"].__get__
-"""The names that a module has now, in its own dictionary: `vars(module)` of one that is `Whole`
+"""The names that a module has now, in its own dictionary: `vars(module)` of one that is `Complete`
 would import all its names first."""
 
 
-class Whole(ModuleType):
+class Complete(ModuleType):
     """A package of `on_demand` whose `__dict__` has all its names, which are imported when someone
-    reads that. Only programs that read `vars(jax.numpy)` pay for it: see `whole`."""
+    reads that. Only programs that read `vars(jax.numpy)` pay for it: see `complete`."""
 
     @property
     def __dict__(self) -> dict[str, Any]:
@@ -36,11 +36,11 @@ class Whole(ModuleType):
         return loaded_names(self)["__dir__"]()   # ModuleType's own reads `__dict__`
 
 
-def whole(module: ModuleType) -> ModuleType:
-    """The module; where it has names that are not imported yet, as a `Whole`."""
+def complete(module: ModuleType) -> ModuleType:
+    """The module; where it has names that are not imported yet, as a `Complete`."""
     names = loaded_names(module)
     if type(module) is ModuleType and not names.keys() >= {*names.get("__all__", ())}:
-        module.__class__ = Whole
+        module.__class__ = Complete
     return module
 
 

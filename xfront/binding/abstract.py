@@ -95,8 +95,8 @@ class AbstractArray:
         return hash((self.shape, self.dtype, self.weak_type))
 
     def __reduce__(self) -> tuple:
-        return _made, (self.shape, self.dtype, self.weak_type, self.axes,
-                       None if self._varies is None else self.manual_axis_type)
+        return _divided, (self.shape, self.dtype, self.weak_type, self.axes,
+                          None if self._varies is None else self.manual_axis_type)
 
     @property
     def axes(self) -> Sharding | None:
@@ -148,7 +148,7 @@ class AbstractArray:
     def _over(self, axes: Sharding | None) -> AbstractArray:
         if axes is self.axes or self.ir is None:
             return self
-        return _made(self.shape, self.dtype, self.weak_type, axes, self._varies)
+        return _divided(self.shape, self.dtype, self.weak_type, axes, self._varies)
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
@@ -229,13 +229,13 @@ class AbstractArray:
 _DIVIDED: dict[tuple, AbstractArray] = {}
 
 
-def _made(shape: tuple[int, ...], dtype: Any, weak_type: bool, axes: Sharding | None,
-          varies: Any = None) -> AbstractArray:
+def _divided(shape: tuple[int, ...], dtype: Any, weak_type: bool, axes: Sharding | None,
+             varies: Any = None) -> AbstractArray:
     """The type of arrays that are divided over these axes; equal types are one object, except those
     of values that vary."""
     plain = AbstractArray(shape, dtype, weak_type)
     if varies is not None:
-        return _made(shape, dtype, weak_type, axes).varying_as(varies)
+        return _divided(shape, dtype, weak_type, axes).varying_as(varies)
     if axes is None or plain.ir is None:
         return plain
     ir = plain.ir.over(axes)

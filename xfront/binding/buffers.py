@@ -139,7 +139,7 @@ def put_explicitly(x: Any, device: Any, weak: bool = False) -> ArrayImpl:
         return put(x, device, weak)
 
 
-def put_made(x: np.ndarray, device: Any) -> ArrayImpl:
+def put_computed(x: np.ndarray, device: Any) -> ArrayImpl:
     """As `put`, for numbers that no user gave but a function made: no guard counts it."""
     if not guarded:
         return put(x, device)

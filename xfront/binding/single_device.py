@@ -44,7 +44,8 @@ def _same_placement(a: SingleDeviceSharding, b: Any) -> bool:
     return a._device == b._device and a._memory_kind == b._memory_kind
 
 
-def _whole(sharding: SingleDeviceSharding, shape: Sequence[int]) -> dict[Device, tuple]:
+def _devices_indices_map(sharding: SingleDeviceSharding, shape: Sequence[int]
+                         ) -> dict[Device, tuple]:
     """A dict from the device to the indices of the part that it holds, which is the whole array."""
     return {sharding._device: (slice(None),) * len(shape)}
 
@@ -101,9 +102,9 @@ _SINGLE_DEVICE_SURFACE: dict[str, Any] = {
     "has_addressable_devices": property(lambda s: bool(_addressable(s))),
     "is_fully_addressable": property(lambda s: bool(_addressable(s))),
     "is_fully_replicated": property(lambda s: True, doc="Every device holds the whole array."),
-    "devices_indices_map": _whole,
+    "devices_indices_map": _devices_indices_map,
     "addressable_devices_indices_map": lambda s, shape: {
-        d: i for d, i in _whole(s, shape).items() if d in _addressable(s)
+        d: i for d, i in _devices_indices_map(s, shape).items() if d in _addressable(s)
     },
     "shard_shape": _shard_shape,
     "is_equivalent_to": _is_equivalent,

@@ -174,7 +174,7 @@ def shorten(error: BaseException) -> None:
             continue
         kept = _joined(_shown(e, nodes))
         if how == "remove_frames" and e is error and kept is not e.__traceback__:
-            _keep_whole(e, nodes, kept)
+            _keep_unfiltered(e, nodes, kept)
         e.with_traceback(kept)
         _forget_inner(e)
 
@@ -256,8 +256,8 @@ def _forget_inner(error: BaseException) -> None:
         error.__context__ = context.__context__
 
 
-def _keep_whole(error: BaseException, nodes: list[TracebackType], kept: TracebackType | None
-                ) -> None:
+def _keep_unfiltered(error: BaseException, nodes: list[TracebackType], kept: TracebackType | None
+                     ) -> None:
     """Put the whole traceback, of which `kept` is the part shown, into the exception's cause."""
     cause = error.__cause__
     if not isinstance(cause, UnfilteredStackTrace):

@@ -23,7 +23,7 @@ from lowering.compat import JAXLIB_VERSION
 
 from ..base.absent import AbsentModule, is_public_module, sentence
 from ..base.config import follow_environment
-from ..base.on_demand import loaded_names, whole
+from ..base.on_demand import complete, loaded_names
 from ..binding import beside
 from ..tracing.tracer import Tracer
 from . import private, stand_ins
@@ -77,7 +77,7 @@ def _first_read(name: str) -> Any:
         return importlib.import_module(f"jax.{name}")
     found = getattr(xfront, name)
     if isinstance(found, ModuleType):
-        whole(found)
+        complete(found)
     if name in vars(xfront) and not name.startswith("__"):
         vars(_jax())[name] = found
     return found
@@ -106,7 +106,7 @@ def _make_jax() -> ModuleType:
     for name in ("core", "tree", "tree_util"):   # `import jax` imports these for libraries, too
         module = sys.modules.get(f"xfront.{name}")
         if module is not None:
-            sys.modules.setdefault(f"jax.{name}", whole(module))
+            sys.modules.setdefault(f"jax.{name}", complete(module))
     return made
 
 
@@ -202,7 +202,7 @@ def module_of(name: str) -> ModuleType | None:
         return None                              # xfront has modules that JAX does not have
     own = "xfront" + name.removeprefix("jax")
     try:
-        return whole(importlib.import_module(own))
+        return complete(importlib.import_module(own))
     except ModuleNotFoundError as error:
         if error.name is not None and not own.startswith(error.name):
             raise

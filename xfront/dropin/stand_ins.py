@@ -87,7 +87,7 @@ def stand_in(name: str) -> StandIn | None:
     """The stand-in for one of JAX's modules, or None."""
     if name not in MODULES:
         return None
-    return _MADE.setdefault(name, StandIn(name))
+    return _STAND_INS.setdefault(name, StandIn(name))
 
 
-_MADE: dict[str, StandIn] = {}
+_STAND_INS: dict[str, StandIn] = {}

@@ -82,7 +82,7 @@ class Primitive:
                             "process that defined it")
         if self.definition is not None:
             return primitive_of, (self.definition,)
-        return named, (next(key for key, made in _MADE_APART.items() if made is self),)
+        return named, (next(key for key, made in _PRIMITIVES_APART.items() if made is self),)
 
     # --- running and recording -----------------------------------------------------------
 
@@ -217,9 +217,9 @@ _APART = {                               # name with _p: (name of the primitive,
     "tile_p": ("tile", False),                              # broadcast_in_dim, reshape
     "unstack_p": ("unstack", True),                         # slice, reshape
 }
-_MADE: dict[OpDef, Primitive] = {}
-_MADE_APART = {key: Primitive.of_op(name, None, multiple)
-               for key, (name, multiple) in _APART.items()}
+_PRIMITIVES: dict[OpDef, Primitive] = {}
+_PRIMITIVES_APART = {key: Primitive.of_op(name, None, multiple)
+                     for key, (name, multiple) in _APART.items()}
 
 
 def named(name: str, module: str = "xfront.lax") -> Primitive:
@@ -230,8 +230,8 @@ def named(name: str, module: str = "xfront.lax") -> Primitive:
       module: name of the module that was asked, for errors.
     Raises: AttributeError where there is no such primitive.
     """
-    if name in _MADE_APART:
-        return _MADE_APART[name]
+    if name in _PRIMITIVES_APART:
+        return _PRIMITIVES_APART[name]
     op = _RENAMED[name][0] if name in _RENAMED else name.removesuffix("_p")
     if op in REGISTRY and (name in _RENAMED or op not in _OF_OP):
         return primitive_of(lookup(op))
@@ -241,19 +241,19 @@ def named(name: str, module: str = "xfront.lax") -> Primitive:
 
 def belongs(definition: OpDef, primitive: Primitive) -> None:
     """Register `primitive` as the primitive of an op."""
-    _MADE[definition] = primitive
+    _PRIMITIVES[definition] = primitive
 
 
 def primitive_of(definition: OpDef) -> Primitive:
     """The one primitive of an op; `select` shares that of `select_n`, of which it is a case."""
-    found = _MADE.get(definition)
+    found = _PRIMITIVES.get(definition)
     if found is None:
         if definition is ops.select:
             found = primitive_of(lookup("select_n"))
         else:
             found = Primitive.of_op(_OF_OP.get(definition.name, definition.name), definition,
                                     not definition.single)
-        found = _MADE.setdefault(definition, found)
+        found = _PRIMITIVES.setdefault(definition, found)
     return found
 
 
@@ -274,7 +274,7 @@ Attrs = Mapping[str, Any]
 
 def parameters(op: Op) -> dict[str, Any]:
     """The attributes of an op under JAX's names, with NumPy's dtypes."""
-    own = _MADE.get(op.definition)
+    own = _PRIMITIVES.get(op.definition)
     if own is not None and own.is_own:
         return dict(op.attrs["call"].params)
     attrs = {key: value.numpy if isinstance(value, DType) and not value.is_key else value

@@ -89,7 +89,7 @@ def optimizer(opt_maker: Callable[..., tuple]) -> Callable[..., Optimizer]:
     [Array(0.5, dtype=float32, weak_type=True)]
     """
     @functools.wraps(opt_maker)
-    def made(*args: Any, **kwargs: Any) -> Optimizer:
+    def of_trees(*args: Any, **kwargs: Any) -> Optimizer:
         init, update, get_params = opt_maker(*args, **kwargs)
 
         def init_fn(x0_tree: Any) -> OptimizerState:
@@ -119,7 +119,7 @@ def optimizer(opt_maker: Callable[..., tuple]) -> Callable[..., Optimizer]:
 
         return Optimizer(init_fn, update_fn, params_fn)
 
-    return made
+    return of_trees
 
 
 def unpack_optimizer_state(opt_state: OptimizerState) -> Any:

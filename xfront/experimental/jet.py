@@ -47,7 +47,8 @@ Array(2., dtype=float32, weak_type=True)])
     scale = [1 / math.factorial(k + 1) if factorial_scaled else 1.0 for k in range(order)]
     out_tree: Any = None
 
-    def whole(primals: list[Any], terms: list[list[Any]]) -> tuple[list[Any], list[list[Any]]]:
+    def value_and_terms(primals: list[Any], terms: list[list[Any]]
+                        ) -> tuple[list[Any], list[list[Any]]]:
         def at(t: Any) -> list[Any]:
             nonlocal out_tree
             made = []
@@ -83,7 +84,7 @@ Array(2., dtype=float32, weak_type=True)])
         leaves, out_tree = tree_flatten(fun(*primals))
         return leaves
 
-    value, made = jit(whole)(primals, terms)
+    value, made = jit(value_and_terms)(primals, terms)
     return tree_unflatten(out_tree, value), tree_unflatten(out_tree, made)
 
 

@@ -133,9 +133,10 @@ def _exported(traced: Traced, platforms: tuple[str, ...] | None,
                                   "this process; pass arrays and return the new ones")
     function = _closed(flat.function, flat.captures, name)
     platforms = platforms or (platform_of(place.devices[0]),)
-    return _made(function, name, signature.in_tree, [aval_of(t, w) for t, w in signature.kinds],
-                 signature.out_tree, [aval_of(t, w) for t, w in signature.outs], platforms,
-                 disabled, jitted.options.keep_unused)
+    return _exported_function(
+        function, name, signature.in_tree, [aval_of(t, w) for t, w in signature.kinds],
+        signature.out_tree, [aval_of(t, w) for t, w in signature.outs], platforms, disabled,
+        jitted.options.keep_unused)
 
 
 def _closed(function: Function, captures: Sequence[Any], name: str) -> Function:
@@ -158,9 +159,10 @@ def _closed(function: Function, captures: Sequence[Any], name: str) -> Function:
     return b.close(b.inline(function, [*params, *held]), function.weak_returns)
 
 
-def _made(function: Function, name: str, in_tree: Any, in_avals: Sequence[Any], out_tree: Any,
-          out_avals: Sequence[Any], platforms: tuple[str, ...],
-          disabled: tuple[DisabledSafetyCheck, ...], keep_unused: bool = False) -> Exported:
+def _exported_function(function: Function, name: str, in_tree: Any, in_avals: Sequence[Any],
+                       out_tree: Any, out_avals: Sequence[Any], platforms: tuple[str, ...],
+                       disabled: tuple[DisabledSafetyCheck, ...], keep_unused: bool = False
+                       ) -> Exported:
     """The Exported of a Function whose parameters stand for the arguments that are not float0."""
     simple = simplify(function)
     kept = [True] * len(simple.params)
@@ -225,10 +227,10 @@ def _vjp(function: Function, exported: Exported) -> Exported:
     in_avals = [a.strip_weak_type() if a.dtype != float0 else a for a in ins]
     every = [*in_avals, *cotangents]
     back = [a.to_tangent_aval() for a in in_avals]
-    return _made(_closed(traced.function, traced.captures, exported.fun_name), "fun_vjp_jax",
-                 tree_structure(((0,) * len(every), {})), every,
-                 tree_structure((0,) * len(back)), back, exported.platforms,
-                 exported.disabled_safety_checks)
+    return _exported_function(_closed(traced.function, traced.captures, exported.fun_name),
+                              "fun_vjp_jax", tree_structure(((0,) * len(every), {})), every,
+                              tree_structure((0,) * len(back)), back, exported.platforms,
+                              exported.disabled_safety_checks)
 
 
 __all__ = ["default_export_platform", "export"]

@@ -172,12 +172,12 @@ def read(node: Any, depth: int = 0) -> PyTreeDef:
         raise ValueError(f"malformed structure of a tree: {str(node)[:80]}")
     kind, rest = node[0], node[1:]
     if kind in ("tuple", "list"):
-        return _made(tuple if kind == "tuple" else list, None, rest, depth)
+        return _node(tuple if kind == "tuple" else list, None, rest, depth)
     if kind in ("dict", "OrderedDict") and rest and isinstance(rest[0], list) and (
             len({*map(repr, rest[0])}) == len(rest) - 1
             and all(isinstance(k, str) for k in rest[0])):
         keys: Any = sorted(rest[0]) if kind == "dict" else tuple(rest[0])
-        return _made(dict if kind == "dict" else OrderedDict, keys, rest[1:], depth)
+        return _node(dict if kind == "dict" else OrderedDict, keys, rest[1:], depth)
     if kind not in ("named", "node") or not rest or not isinstance(rest[0], str):
         raise ValueError(f"malformed structure of a tree: {str(node)[:80]}")
     found = _BY_NAME.get(rest[0])
@@ -191,16 +191,16 @@ def read(node: Any, depth: int = 0) -> PyTreeDef:
         if len(fields) != len(rest) - 1:
             raise ValueError(f"`{rest[0]}` was written with {len(rest) - 1} fields, but "
                              f"{found.nodetype} has the fields {fields}")
-        return _made(found.nodetype, found.nodetype, rest[1:], depth)
+        return _node(found.nodetype, found.nodetype, rest[1:], depth)
     aux = found.deserialize(base64.b64decode(rest[1]))
     if found.from_children is None:
-        return _made(found.nodetype, aux, rest[2:], depth)
+        return _node(found.nodetype, aux, rest[2:], depth)
     below = [read(c, depth + 1) for c in rest[2:]]
     children = [tree_unflatten(t, [object()] * t.num_leaves) for t in below]
     return tree_structure(found.from_children(aux, children))
 
 
-def _made(kind: type, aux: Any, children: Sequence[Any], depth: int) -> PyTreeDef:
+def _node(kind: type, aux: Any, children: Sequence[Any], depth: int) -> PyTreeDef:
     return PyTreeDef.from_node_data_and_children(
         default_registry, (kind, aux), [read(c, depth + 1) for c in children])
 

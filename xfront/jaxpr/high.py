@@ -60,7 +60,7 @@ class Side:
             at += n + m
         return found
 
-    def whole(self, flat: Sequence[Any], *, traced: bool = True) -> Any:
+    def raised(self, flat: Sequence[Any], *, traced: bool = True) -> Any:
         """The tree of values; where not `traced`, values of own types are those of their class."""
         made = []
         for aval, _, parts, carriers in self.split(flat):
@@ -111,15 +111,15 @@ def _instantiated(x: Any, aval: Any) -> Any:
 
 # --- recording --------------------------------------------------------------------------------
 
-_MADE: dict[tuple[type, bool], Primitive] = {}
+_PRIMITIVES: dict[tuple[type, bool], Primitive] = {}
 
 
 def _primitive(prim: Any, linear: bool = False) -> Primitive:
     """The primitive of a class of operations, or of their linear maps of tangents."""
-    found = _MADE.get((type(prim), linear))
+    found = _PRIMITIVES.get((type(prim), linear))
     if found is None:
         name = getattr(prim, "name", type(prim).__name__)
-        found = _MADE[type(prim), linear] = Primitive(f"{name}_lin" if linear else name)
+        found = _PRIMITIVES[type(prim), linear] = Primitive(f"{name}_lin" if linear else name)
         found.multiple_results = True
         rules = _LINEAR_RULES if linear else _RULES
         (found._abstract_eval, found._impl, JVPS[found], TRANSPOSES[found],
@@ -133,7 +133,7 @@ def record(prim: Any, args: Sequence[Any]) -> Any:
     operands = ins.lower(tuple(args))
     if deepest([as_operand(x) for x in operands], state.current) is None:
         return prim.expand(*args)
-    return outs.whole(_primitive(prim).bind(*operands, prim=prim))
+    return outs.raised(_primitive(prim).bind(*operands, prim=prim))
 
 
 def sides(prim: Any) -> tuple[Side, Side]:
@@ -149,12 +149,12 @@ def _types(*_: Any, prim: Any) -> Any:
 
 def _run(*flat: Any, prim: Any) -> list[Any]:
     ins, outs = sides(prim)
-    return outs.lower(prim.expand(*ins.whole(flat, traced=False)))
+    return outs.lower(prim.expand(*ins.raised(flat, traced=False)))
 
 
 def _jvp(primals: Sequence[Any], dots: Sequence[Any], prim: Any) -> Any:
     ins, outs = sides(prim)
-    args, moving = ins.whole(primals), ins.tangents(dots)
+    args, moving = ins.raised(primals), ins.tangents(dots)
     nzs = tree_map(lambda d: type(d) is not Zero, moving, is_leaf=lambda d: type(d) is Zero)
     if prim.has("vjp_fwd"):
         value, saved = prim.vjp_fwd(nzs, *args)
@@ -312,7 +312,7 @@ def _linear_run(*flat: Any, linear: Linear) -> list[Any]:
     if not prim.has("jvp"):
         raise TypeError(f"can't apply forward-mode differentiation (jvp) to {prim}: it has a "
                         "`vjp_fwd` alone; give it a `jvp`")
-    _, dot = prim.jvp(ins.whole(primals), ins.tangents(dots))
+    _, dot = prim.jvp(ins.raised(primals), ins.tangents(dots))
     found = outs.lower_tangents(dot)
     moved = [x for xs in outs.moved(found) for x in xs]
     return [_instantiated(x, t) for x, t in zip(moved, linear.kinds, strict=True)]

@@ -287,8 +287,8 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
     lhs_spec, rhs_spec, out_spec = [ints("dimension_numbers", spec) for spec in numbers]
     n = x.ndim - 2
     strides = ints("window_strides", window_strides)
-    of_x = (1,) * n if lhs_dilation is None else _spread("lhs_dilation", lhs_dilation, n)
-    of_k = (1,) * n if rhs_dilation is None else _spread("rhs_dilation", rhs_dilation, n)
+    of_x = (1,) * n if lhs_dilation is None else _dilations("lhs_dilation", lhs_dilation, n)
+    of_k = (1,) * n if rhs_dilation is None else _dilations("rhs_dilation", rhs_dilation, n)
     if len(strides) != n:
         raise ValueError(f"{name}: window_strides must have one entry for each of the {n} spatial "
                          f"axes, got {strides}")
@@ -344,7 +344,7 @@ def _pairs(name: str, padding: Any) -> Any:
     return tuple(listed_pairs)
 
 
-def _spread(name: str, value: Any, n: int) -> tuple[int, ...]:
+def _dilations(name: str, value: Any, n: int) -> tuple[int, ...]:
     """One dilation for each spatial axis. Raises: ValueError where there are more or fewer."""
     spread = (value,) * n if isinstance(value, int) else ints(name, value)
     if len(spread) != n:

@@ -117,7 +117,7 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
         ("query_seq_lengths", query_seq_lengths), ("key_value_seq_lengths", key_value_seq_lengths))]
     limits = _Limits(t, s, is_causal, local_window_size, *lengths)
     block = block_of(batch * heads, t, s)
-    rows = _whole if block is None else functools.partial(_in_blocks, block)
+    rows = _in_one_block if block is None else functools.partial(_in_blocks, block)
     made, residual = rows(q, k, v, bias, mask, scale, limits)
     if limits.queries is not None:
         made = where(_below(limits.queries, (batch, t, 1, 1), 1), made, 0)
@@ -150,8 +150,8 @@ class _Limits(NamedTuple):
     keys: Any
 
 
-def _whole(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float, limits: _Limits,
-           first: Any = None) -> tuple[Any, Any]:
+def _in_one_block(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float, limits: _Limits,
+                  first: Any = None) -> tuple[Any, Any]:
     """Attention of all queries at once; the first of them is at position `first`.
 
     Returns: [batch, T, N, H] and the logsumexp of the logits, [batch, T, N].
@@ -194,7 +194,7 @@ def block_of(heads: int, t: int, s: int) -> int | None:
 
 def _in_blocks(block: int, q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float,
                limits: _Limits) -> tuple[Any, Any]:
-    """As `_whole`, one block of queries after another: memory grows with the lengths of the
+    """As `_in_one_block`, one block of queries after another: memory grows with the lengths of the
     sequences, not with their product. The backward pass recomputes the logits of each block."""
     from ..lax.control_flow import scan  # late: they need functions of arrays
     from ..transforms.checkpoint import checkpoint
@@ -210,7 +210,7 @@ def _in_blocks(block: int, q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: 
         left = iter(parts)
         q, bias, mask = [x if x is same else next(left)
                          for x, same in zip(apart, operands, strict=True)]
-        return carry, _whole(q, k, v, bias, mask, scale, limits, first)
+        return carry, _in_one_block(q, k, v, bias, mask, scale, limits, first)
 
     starts = _places((n,), 0) * block
     made, residual = scan(step, (), (starts, *own))[1]

@@ -195,9 +195,9 @@ def on_mesh(ndim: int = 0) -> Any:
     found = binding.mesh_state.value
     if found is None or found[0] is None:
         return None
-    from ..sharding.named import whole_on  # late: needed with a mesh only
+    from ..sharding.named import replicated_for  # late: needed with a mesh only
 
-    return whole_on(found[0], ndim)
+    return replicated_for(found[0], ndim)
 
 
 def constant(value: Any, dtype: Any, weak: bool, ndim: int = 0) -> Any:

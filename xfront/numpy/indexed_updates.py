@@ -39,8 +39,8 @@ Flags = tuple[str, str | None, bool, bool, bool]
 _SCATTERS = {"set": ops.scatter, "add": ops.scatter_add, "subtract": ops.scatter_add,
              "multiply": ops.scatter_mul, "divide": ops.scatter_mul, "power": ops.scatter_mul,
              "min": ops.scatter_min, "max": ops.scatter_max}
-_WHOLE = {"add": ops.add, "subtract": ops.add, "multiply": ops.mul, "divide": ops.mul,
-          "power": ops.mul, "min": ops.min, "max": ops.max}
+_ELEMENTWISE = {"add": ops.add, "subtract": ops.add, "multiply": ops.mul, "divide": ops.mul,
+                "power": ops.mul, "min": ops.min, "max": ops.max}
 _PUT: list[Any] = []
 
 
@@ -171,7 +171,7 @@ def _scattered(x: Tracer, plan: Plan, values: Tracer, flags: Flags) -> Tracer:
     if not x.size:
         return x
     if not plan.parts:
-        return values if how == "set" else emit(_WHOLE[how], x, values)
+        return values if how == "set" else emit(_ELEMENTWISE[how], x, values)
     return emit(_SCATTERS[how], x, plan.indices(), values, update_window_dims=plan.window_dims,
                 inserted_window_dims=plan.removed, operand_batching_dims=(),
                 scatter_indices_batching_dims=(), scatter_dims_to_operand_dims=plan.index_map,

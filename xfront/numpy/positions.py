@@ -155,7 +155,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1,
                          f"'one_hot', got {mode!r}")
     dtype = x.value.type.dtype
     if how == "one_hot":
-        return _by_one_hot(x, _spread(i, x, axis), axis)
+        return _by_one_hot(x, _broadcast_except(i, x, axis), axis)
     if not x.size:                     # an axis without elements: every index is outside
         if how != "fill" and i.size:
             raise IndexError("take_along_axis: cannot take elements of an empty axis")
@@ -180,7 +180,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1,
     return made
 
 
-def _spread(i: Tracer, x: Tracer, axis: int) -> Tracer:
+def _broadcast_except(i: Tracer, x: Tracer, axis: int) -> Tracer:
     """Indices with the sizes of `x` in all axes but `axis`."""
     return broadcast_to(i, (*x.shape[:axis], i.shape[axis], *x.shape[axis + 1:]))
 
@@ -229,7 +229,7 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, mode:
     from .indexed_updates import fitted  # late: loaded on first use
 
     x, i, at = _aligned("put_along_axis", arr, indices, axis)
-    i = _spread(i, x, at)
+    i = _broadcast_except(i, x, at)
     y = broadcast_to(fitted(x, array_like("put_along_axis", values), "set"), i.shape)
     others = tuple(d for d in range(x.ndim) if d != at)
     how = {None: "fill", "drop": "fill"}.get(mode, mode)

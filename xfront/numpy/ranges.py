@@ -100,7 +100,7 @@ def _steps(start: Any, step: Any, n: int, dtype: np.dtype) -> Any:
                 count = count * np.asarray(step, count.dtype)
             if start != 0:
                 count = count + np.asarray(start, count.dtype)
-        return binding.put_made(count.astype(dtype, copy=False), on_mesh(1))
+        return binding.put_computed(count.astype(dtype, copy=False), on_mesh(1))
     return _counted(start, step, n, dtype)
 
 
@@ -227,7 +227,7 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     known = None if retstep or axis not in (0, -1) else _known_values(start, stop, num, endpoint)
     if known is not None and (dtype is None or dtype == known.dtype):
         made = (state.current.literal(known, known.shape) if state.current is not None else
-                binding.put_made(known, on_mesh(1)))
+                binding.put_computed(known, on_mesh(1)))
         return _placed(made, device)
     made = _linspace(start, stop, num, bool(endpoint), bool(retstep), dtype, axis)
     return _placed(made, device)

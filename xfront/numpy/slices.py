@@ -48,10 +48,10 @@ class Slice:
 
 
 register_pytree_node(Slice, lambda s: ((s.start,), (s.size, s.stride)),
-                     lambda known, starts: _made(starts[0], *known))
+                     lambda known, starts: _from_parts(starts[0], *known))
 
 
-def _made(start: Any, size: int, stride: int) -> Slice:
+def _from_parts(start: Any, size: int, stride: int) -> Slice:
     made = object.__new__(Slice)
     made.start, made.size, made.stride = start, size, stride
     return made

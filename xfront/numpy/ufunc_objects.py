@@ -370,34 +370,34 @@ def _put(how: str) -> Callable[..., Any]:
     return lambda x, indices, b: getattr(At(x)[indices], how)(b)
 
 
-def _made(function: Callable[..., Any], nin: int = 2, identity: Any = None, **own: Any) -> ufunc:
+def _ufunc(function: Callable[..., Any], nin: int = 2, identity: Any = None, **own: Any) -> ufunc:
     made = ufunc(function, nin, 1, identity=identity, call=function, **own)
     made.__dict__["__module__"] = "xfront.numpy"
     return made
 
 
-add = _made(arithmetic.add, identity=0, reduce=reductions.sum, accumulate=running.cumsum,
-            at=_put("add"))
-subtract = _made(arithmetic.subtract, at=_put("subtract"))
-multiply = _made(arithmetic.multiply, identity=1, reduce=reductions.prod,
-                 accumulate=running.cumprod, at=_put("multiply"))
-negative = _made(arithmetic.negative, 1)
-maximum = _made(extremes.maximum, reduce=_extreme(reductions.max), accumulate=_running("cummax"),
-                at=_put("max"))
-minimum = _made(extremes.minimum, reduce=_extreme(reductions.min), accumulate=_running("cummin"),
-                at=_put("min"))
-bitwise_and = _made(bits.bitwise_and, identity=-1, reduce=_any_order(bits.bitwise_and, -1))
-bitwise_or = _made(bits.bitwise_or, identity=0, reduce=_any_order(bits.bitwise_or, 0))
-bitwise_xor = _made(bits.bitwise_xor, identity=0, reduce=_any_order(bits.bitwise_xor, 0))
-logical_and = _made(logic.logical_and, identity=True,
-                    reduce=_of_truth(reductions.all, logic.logical_and))
-logical_or = _made(logic.logical_or, identity=False,
-                   reduce=_of_truth(reductions.any, logic.logical_or))
-logical_xor = _made(logic.logical_xor, identity=False, reduce=_of_truth(_odd, logic.logical_xor))
-logaddexp = _made(transcendental.logaddexp, identity=-math.inf,
-                  reduce=_log_sum(transcendental.logaddexp, 1))
-logaddexp2 = _made(transcendental.logaddexp2, identity=-math.inf,
-                   reduce=_log_sum(transcendental.logaddexp2, math.log(2)))
+add = _ufunc(arithmetic.add, identity=0, reduce=reductions.sum, accumulate=running.cumsum,
+             at=_put("add"))
+subtract = _ufunc(arithmetic.subtract, at=_put("subtract"))
+multiply = _ufunc(arithmetic.multiply, identity=1, reduce=reductions.prod,
+                  accumulate=running.cumprod, at=_put("multiply"))
+negative = _ufunc(arithmetic.negative, 1)
+maximum = _ufunc(extremes.maximum, reduce=_extreme(reductions.max), accumulate=_running("cummax"),
+                 at=_put("max"))
+minimum = _ufunc(extremes.minimum, reduce=_extreme(reductions.min), accumulate=_running("cummin"),
+                 at=_put("min"))
+bitwise_and = _ufunc(bits.bitwise_and, identity=-1, reduce=_any_order(bits.bitwise_and, -1))
+bitwise_or = _ufunc(bits.bitwise_or, identity=0, reduce=_any_order(bits.bitwise_or, 0))
+bitwise_xor = _ufunc(bits.bitwise_xor, identity=0, reduce=_any_order(bits.bitwise_xor, 0))
+logical_and = _ufunc(logic.logical_and, identity=True,
+                     reduce=_of_truth(reductions.all, logic.logical_and))
+logical_or = _ufunc(logic.logical_or, identity=False,
+                    reduce=_of_truth(reductions.any, logic.logical_or))
+logical_xor = _ufunc(logic.logical_xor, identity=False, reduce=_of_truth(_odd, logic.logical_xor))
+logaddexp = _ufunc(transcendental.logaddexp, identity=-math.inf,
+                   reduce=_log_sum(transcendental.logaddexp, 1))
+logaddexp2 = _ufunc(transcendental.logaddexp2, identity=-math.inf,
+                    reduce=_log_sum(transcendental.logaddexp2, math.log(2)))
 
 __all__ = ["add", "bitwise_and", "bitwise_or", "bitwise_xor", "frompyfunc", "logaddexp",
            "logaddexp2", "logical_and", "logical_or", "logical_xor", "maximum", "minimum",

@@ -98,14 +98,14 @@ def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool =
     (4,)
     """
     at_home("permutation", out_sharding)
-    n = _whole_number(x)
+    n = _known_int(x)
     if n is not None:
         normalize_axis("permutation", axis, 1)
         return _permuted_range(key, max(0, n))
     return _permuted(key, x, axis, independent)
 
 
-def _whole_number(x: Any) -> int | None:
+def _known_int(x: Any) -> int | None:
     """`x` as an int, if it is an integer or a known array of one without axes; None for anything
     else, traced integers included."""
     if isinstance(x, int):
@@ -209,7 +209,7 @@ def choice(key: ArrayLike, a: ArrayLike, shape: ShapeLike = (), replace: bool = 
     if not are_sizes(shape):
         raise TypeError("shape argument of random.choice must be a sequence, got "
                         f"{shape!r}; write ({shape!r},)")
-    n = int(a) if isinstance(a, (bool, float, np.generic)) else _whole_number(a)
+    n = int(a) if isinstance(a, (bool, float, np.generic)) else _known_int(a)
     if n is not None:
         return _chosen(key, None, p, n, shape_of(shape), replace, axis, mode)
     return _chosen(key, a, p, None, shape_of(shape), replace, axis, mode)

@@ -167,7 +167,7 @@ def _index(idx: Any) -> Any:
 
 # --- reading and writing ----------------------------------------------------------------------
 
-def whole_of(ref: Ref, name: str) -> Any:
+def value_of(ref: Ref, name: str) -> Any:
     """The array that a reference refers to."""
     ref.refuse_frozen(name)
     source = used_as(ref)
@@ -187,14 +187,14 @@ def put(ref: Ref, value: Any) -> None:
 
 def read(ref: Ref, index: Any) -> Any:
     """The elements at an index."""
-    whole = whole_of(ref, "get")
-    return whole if _is_whole(index) else whole[checked(index, ref.shape)]
+    whole = value_of(ref, "get")
+    return whole if _selects_all(index) else whole[checked(index, ref.shape)]
 
 
 def exchange(ref: Ref, index: Any, value: Any, name: str) -> Any:
     """Write `value` at an index; return the elements that were there before."""
-    whole = whole_of(ref, name)
-    if _is_whole(index):
+    whole = value_of(ref, name)
+    if _selects_all(index):
         put(ref, fitting(name, ref, value, whole.shape))
         return whole
     index = checked(index, ref.shape)
@@ -205,8 +205,8 @@ def exchange(ref: Ref, index: Any, value: Any, name: str) -> Any:
 
 def add(ref: Ref, index: Any, value: Any) -> None:
     """Add to the elements at an index."""
-    whole = whole_of(ref, "addupdate")
-    if _is_whole(index):
+    whole = value_of(ref, "addupdate")
+    if _selects_all(index):
         put(ref, whole + fitting("addupdate", ref, value, whole.shape))
         return
     index = checked(index, ref.shape)
@@ -217,7 +217,7 @@ def add(ref: Ref, index: Any, value: Any) -> None:
 install(Does(read, exchange, add))
 
 
-def _is_whole(index: Any) -> bool:
+def _selects_all(index: Any) -> bool:
     return index is Ellipsis or (type(index) is tuple and (not index or index == (Ellipsis,)))
 
 

@@ -71,7 +71,7 @@ class Capacity:
         self.room = _limit() // 2
         self.next = self.room // MOST_OF_A_PROGRAM
 
-    def made(self, forget: Callable[[], None]) -> None:
+    def count_program(self, forget: Callable[[], None]) -> None:
         """Count a new program; call `forget()` where there is no room for many more."""
         self.next -= 1
         if self.next > 0 or not self.room:

@@ -220,5 +220,5 @@ def executable_of(function: Function, *, name: str, **request: Any) -> Any:
                                            on_lowered=lowered.append, **request)
     watching.compiled(name, function, lowered[0] if lowered else None,
                       perf_counter() - start - sum(lowered))
-    capacity.made(clear)
+    capacity.count_program(clear)
     return executable

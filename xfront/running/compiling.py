@@ -63,7 +63,7 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
     start = perf_counter()
     note = notes.name_of(body, place, effort, (name, donated, options, keep_unused, n_explicit))
     if note is not None and (noted := notes.read(note, place)) is not None:
-        capacity.made(clear)
+        capacity.count_program(clear)
         watching.loaded(name, perf_counter() - start)
         return Compiled(*noted, place, noted=True)
     function = simplify(forced(body))

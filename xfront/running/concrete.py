@@ -101,7 +101,7 @@ def origin(x: Tracer) -> str:
         if v is x.value:
             name = home.builder.param_names[i]
             return f"the call of {home.builder.name}: argument {name or i}"
-    return str(home.made_at)
+    return str(home.started_at)
 
 
 @front_door

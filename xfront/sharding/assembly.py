@@ -160,7 +160,7 @@ def make_array_from_process_local_data(sharding: Sharding, local_data: ArrayLike
     data = binding.host_array(local_data)
     shares = process_shares(sharding, data.ndim)
     if global_shape is None:
-        whole = tuple([share.whole(n) for n, share in zip(data.shape, shares, strict=True)])
+        whole = tuple([share.global_size(n) for n, share in zip(data.shape, shares, strict=True)])
     else:
         whole = tuple([int(n) for n in global_shape])
         if len(whole) != data.ndim:
@@ -199,7 +199,7 @@ class Share(NamedTuple):
     parts: int
     uniform: bool
 
-    def whole(self, n: int) -> int:
+    def global_size(self, n: int) -> int:
         """The length of a dimension of which this process has `n` elements. Raises: ValueError
         where the share does not tell it."""
         if not self.uniform:

@@ -474,7 +474,7 @@ def replicated(mesh: Mesh) -> Any:
 
 
 @functools.lru_cache(maxsize=4096)
-def whole_on(mesh: Mesh, ndim: int) -> Any:
+def replicated_for(mesh: Mesh, ndim: int) -> Any:
     """As `replicated`, for arrays of `ndim` dimensions: the spec has an entry for each dimension
     where all axes of the mesh are explicit."""
     explicit = mesh.axes.of_type("explicit") == mesh.axis_names
@@ -497,4 +497,4 @@ def make_single_device_sharding(device: Any, memory_kind: str | None = None) -> 
 
 __all__ = ["GSPMDSharding", "NamedSharding", "Sharding", "SingleDeviceSharding",
            "compiled_sharding", "ir_sharding", "make_single_device_sharding", "public_sharding",
-           "replicated", "whole_on"]
+           "replicated", "replicated_for"]

@@ -31,7 +31,7 @@ from .named import (
     compiled_sharding,
     ir_sharding,
     replicated,
-    whole_on,
+    replicated_for,
 )
 
 
@@ -131,7 +131,7 @@ class Spread:
     def _typed(self, type: TensorType) -> Any:
         axes, mesh = type.sharding, self.mesh
         if axes is None or not axes.mesh.names:
-            return whole_on(mesh, type.ndim) if all(
+            return replicated_for(mesh, type.ndim) if all(
                 [m.explicit_axes == m.axis_names for m in (mesh, *self.others)]) else None
         if axes.mesh.of_type("auto"):
             return None                           # the compiler divides further along auto axes

@@ -96,8 +96,8 @@ class Trace:
     """One open trace: a builder, and the values that it captured from outside."""
 
     __slots__ = ("axis", "builder", "captured", "closed", "constants", "evaluated", "firsts",
-                 "following", "given", "has_refs", "inputs", "kind", "known", "level", "made_at",
-                 "of_rule", "reached", "sources", "staging", "thread")
+                 "following", "given", "has_refs", "inputs", "kind", "known", "level", "of_rule",
+                 "reached", "sources", "staging", "started_at", "thread")
 
     def __init__(self, name: str, kind: str, *, staging: bool, level: int,
                  axis: tuple[Any, int] | None = None) -> None:
@@ -116,7 +116,7 @@ class Trace:
         self.following: Following | None = None   # finds over which axes its values vary
         self.given: Sequence[Any] | None = None   # the outer values of parameters, unless staging
         self.reached: Any = None                  # finds which derivatives reach its values
-        self.made_at: Any = None
+        self.started_at: Any = None
         self.thread = threading.get_ident()
 
     def parameters(self, types: Sequence[TensorType], weaks: Sequence[bool], names: Sequence[str]
@@ -278,7 +278,8 @@ def type_of(x: Any) -> tuple[TensorType, bool]:
 def leak_error(tracer: Tracer) -> UnexpectedTracerError:
     """The error for a tracer that is used outside the trace that made it."""
     trace = tracer.home
-    made = next((op.loc for op in trace.builder.ops if tracer.value in op.results), trace.made_at)
+    made = next((op.loc for op in trace.builder.ops if tracer.value in op.results),
+                trace.started_at)
     here = capture_location((), 2)
     why = ("its trace has ended" if trace.closed else
            "its trace belongs to another thread" if trace.thread != threading.get_ident() else
@@ -473,7 +474,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     outer_place = state.place
     outermost = not stack
     trace = Trace(name, kind, staging=staging, level=len(stack) + 1, axis=axis)
-    trace.made_at = capture_location(outer_scope, 2)
+    trace.started_at = capture_location(outer_scope, 2)
     tracers = trace.parameters(types, weaks, param_names)
     if open_regions.regions:
         trace.following = followed(trace, stack[-1] if stack else None, origins, len(types))

@@ -98,7 +98,7 @@ def refuse_leaks(trace: Recording, function: Function) -> None:
     lines = []
     places = {v: op.loc for op in trace.builder.ops for v in op.results}
     for t in found:
-        made = places.get(t.value, trace.made_at)
+        made = places.get(t.value, trace.started_at)
         held = sorted({type(x).__name__ for x in gc.get_referrers(t) if x is not found} - {"frame"})
         lines.append(f"  of type {t.value.type}, made at {made}, held by {', '.join(held)}")
     raise UnexpectedTracerError(

@@ -147,7 +147,7 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
         picked = [args[i] for i in chosen]
         if HIDES and (moving := _moving("grad", picked)) is not None:
             value, found = value_and_grad(
-                lambda *xs: fun(*fill(args, chosen, moving.whole([*xs])), **kwargs),
+                lambda *xs: fun(*fill(args, chosen, moving.completed([*xs])), **kwargs),
                 tuple(range(len(picked))), has_aux, holomorphic, allow_int,
                 strong_zero=strong_zero)(*moving.starts())
             found = moving.cotangents([*found])
@@ -335,7 +335,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
         raise TypeError(f"primal and tangent arguments to jvp must be tuples or lists; found "
                         f"{type(primals).__name__} and {type(tangents).__name__}.")
     if HIDES and (moving := _moving("jvp", [*primals])) is not None:
-        return jvp(lambda *xs: fun(*moving.whole([*xs])), moving.starts(),
+        return jvp(lambda *xs: fun(*moving.completed([*xs])), moving.starts(),
                    moving.lower([*tangents]), has_aux)
     given = Arguments("jvp", list(primals))
     dots, dot_tree = tree_flatten(list(tangents))
@@ -445,7 +445,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, in_
     if in_nzs is not None:
         return narrowed("linearize", linearize, fun, primals, in_nzs, has_aux=has_aux)
     if HIDES and (moving := _moving("linearize", [*primals])) is not None:
-        value, move, *aux = linearize(lambda *xs: fun(*moving.whole([*xs])), *moving.starts(),
+        value, move, *aux = linearize(lambda *xs: fun(*moving.completed([*xs])), *moving.starts(),
                                       has_aux=has_aux)
         return value, lambda *dots: move(*moving.lower([*dots])), *aux
     at = _Linearized(fun, primals, "linearize", has_aux)
@@ -543,12 +543,12 @@ def narrowed(name: str, function: Callable[..., Any], fun: Callable[..., Any],
     `in_nzs` is True are differentiated."""
     tree, leaves, marks = moving_leaves(name, in_nzs, tuple(primals))
 
-    def whole(some: Iterable[Any]) -> Any:
+    def completed(some: Iterable[Any]) -> Any:
         found = iter(some)
         return tree_unflatten(tree, [
             next(found) if m else x for x, m in zip(leaves, marks, strict=True)])
 
-    value, linear, *aux = function(lambda *some: fun(*whole(some)), *[
+    value, linear, *aux = function(lambda *some: fun(*completed(some)), *[
         x for x, m in zip(leaves, marks, strict=True) if m], **options)
 
     @front_door
@@ -619,7 +619,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
     if in_nzs is not None:
         return narrowed("vjp", vjp, fun, primals, in_nzs, has_aux=has_aux, strong_zero=strong_zero)
     if HIDES and (moving := _moving("vjp", [*primals])) is not None:
-        value, back, *aux = vjp(lambda *xs: fun(*moving.whole([*xs])), *moving.starts(),
+        value, back, *aux = vjp(lambda *xs: fun(*moving.completed([*xs])), *moving.starts(),
                                 has_aux=has_aux, strong_zero=strong_zero)
         return value, lambda ct: tuple(moving.cotangents([*back(ct)])), *aux
     at = _Linearized(fun, primals, "vjp", has_aux, strong_zero)

@@ -41,7 +41,7 @@ class JvpRule(Rule):
         if self.recording and self.home is None:
             self.find_captures()
         found = self.function(self.probe)
-        self.whole = None if self.symbolic_zeros else found
+        self.full_jvp = None if self.symbolic_zeros else found
         return found
 
     def widened(self) -> Function:

@@ -113,7 +113,7 @@ class Rule:
         self.holds_itself = False                # whether a call inside it has this same rule
         self.holds_more = False                  # ... and its body captures more than the rule does
         self.refusal: Exception | None = None    # the error it raised while its op was recorded
-        self.whole: Function | None = None       # jvp for all operands, of a rule with captures
+        self.full_jvp: Function | None = None    # jvp for all operands, of a rule with captures
         self.known: list[Any] | None = None      # own operands, where Python may read their values
         self.probe = self.request()
 
@@ -159,8 +159,8 @@ class Rule:
         if self.refusal is not None:
             raise self.refusal
         found = self.memo.get(request)
-        if found is None and self.whole is not None and request.role == "jvp":
-            found = self.memo[request] = restricted(self.whole, request.details[0],
+        if found is None and self.full_jvp is not None and request.role == "jvp":
+            found = self.memo[request] = restricted(self.full_jvp, request.details[0],
                                                     request.details[1], self.n_own)
         if found is None:
             outer = state.axes, state.scope, open_regions.regions
@@ -249,7 +249,7 @@ class Rule:
         if len(self.captures) != n or self.home is not None and self.holds_others:
             raise UnexpectedTracerError(f"the rule of {self.name} captures different values each "
                                         "time it is traced; pass them to the function as arguments")
-        self.whole = found if self.probe.role == "jvp" and not self.symbolic_zeros else None
+        self.full_jvp = found if self.probe.role == "jvp" and not self.symbolic_zeros else None
 
     def valued(self) -> Flat:
         """The Function of the value as the rule computes it, from operands and captures. It is the

@@ -243,9 +243,9 @@ class Moving:
         """The tree of the arrays to differentiate, with a tuple for each value of an own type."""
         return tree_map(_start, self.args)
 
-    def whole(self, moved: Any) -> Any:
+    def completed(self, moved: Any) -> Any:
         """The complete arguments of the function, from the tracers in place of `starts()`."""
-        return tree_map(_whole, self.args, moved)
+        return tree_map(_completed, self.args, moved)
 
     def lower(self, tangents: Any) -> Any:
         """The tree of tangents that belongs to `starts()`."""
@@ -267,7 +267,7 @@ def _start(x: Any) -> Any:
     return zeros(found.carriers) if node.carriers is None else tuple(node.carriers)
 
 
-def _whole(x: Any, moved: Any) -> Any:
+def _completed(x: Any, moved: Any) -> Any:
     if not is_high(x):
         return moved
     node = node_of(x)
@@ -576,12 +576,12 @@ def apply(run: Callable[..., Any], args: Sequence[Any]) -> Any:
     changing = [x for x in args if type(x) in TYPES and TYPES[type(x)](x).has_qdd]
     others = [x for x in args if not any([x is c for c in changing])]
     if all([_refs(x, target_of(x, others)) is None for x in changing]):
-        return _made(run(*args))
+        return _claimed(run(*args))
     stands, before = {}, {}
     for x in changing:
         found = before[id(x)] = read(x, others)
         stands[id(x)] = TYPES[type(x)](x).new_from_loval(found.state, *found.parts)
-    result = _made(run(*[stands.get(id(x), x) for x in args]))
+    result = _claimed(run(*[stands.get(id(x), x) for x in args]))
     for x in changing:
         copy = stands[id(x)]
         kept = copy.cur_qdd()
@@ -592,7 +592,7 @@ def apply(run: Callable[..., Any], args: Sequence[Any]) -> Any:
     return result
 
 
-def _made(x: Any) -> Any:
+def _claimed(x: Any) -> Any:
     """The result of such an operation, which belongs to the innermost trace if it changes."""
     if state.stack and type(x) in TYPES and TYPES[type(x)](x).has_qdd and _member(x) is None:
         belongs(x, state.stack[-1])

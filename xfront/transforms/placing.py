@@ -94,7 +94,7 @@ class Placing:
         return self.device is None and self.backend is None and not tree_flatten(
             (self.in_shardings, self.out_shardings))[0]
 
-    def whole(self) -> Placement | None:
+    def on_named_device(self) -> Placement | None:
         """The one device that `device` or `backend` names, as a placement; None without both.
 
         Raises: RuntimeError where the platform cannot be used; ValueError where a mesh in context
@@ -125,7 +125,7 @@ class Placing:
         if self.in_shardings is not None and tree_flatten(kwargs)[0]:
             raise ValueError("jit: in_shardings only covers positional arguments, but got the "
                              f"keyword arguments {sorted(kwargs)}; pass them by position")
-        return _spread("in_shardings", self.in_shardings, args)
+        return _per_leaf("in_shardings", self.in_shardings, args)
 
     def typed(self, kinds: list[Any], args: tuple, kwargs: dict) -> list[Any]:
         """Types and weakness of leaves, with the explicit axes of their `in_shardings`. NumPy
@@ -176,7 +176,7 @@ class Placing:
 
     def results(self, result: Any) -> list[Any]:
         """A sharding or None for each leaf of the result. Raises: the errors of `arguments`."""
-        return _spread("out_shardings", self.out_shardings, result)
+        return _per_leaf("out_shardings", self.out_shardings, result)
 
     def placed(self, out_tree: Any, structs: list[Any]) -> list[Any]:
         """The ShapeDtypeStructs of the results, with the shardings that `jit` got for them."""
@@ -193,7 +193,7 @@ class Placing:
 
         Raises: ValueError where the options and the commitments of operands name two devices.
         """
-        whole = self.whole()
+        whole = self.on_named_device()
         if whole is not None:
             return whole, True
         given, results = (_on_devices(found, operands) for found in (
@@ -219,7 +219,7 @@ class Placing:
         """
         home = placement_of(binding.default_sharding())
         given, results = self.arguments(args, kwargs), self.results(result)
-        for place in [self.whole(), *_places([*given, *results])]:
+        for place in [self.on_named_device(), *_places([*given, *results])]:
             if place is not None and place is not home:
                 raise NotImplementedError(
                     f"jit: a function placed on {place.devices[0]} was called while another "
@@ -248,7 +248,7 @@ def _on_devices(shardings: list[Any], operands: Sequence[Any]) -> list[Any]:
     return [on_devices("jit", s, devices) if _is_abstract(s) else s for s in shardings]
 
 
-def _spread(name: str, shardings: Any, tree: Any) -> list[Any]:
+def _per_leaf(name: str, shardings: Any, tree: Any) -> list[Any]:
     n = len(tree_flatten(tree)[0])
     if shardings is None or isinstance(shardings, binding.Sharding) or _is_spec(shardings):
         found = [shardings] * n

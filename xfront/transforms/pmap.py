@@ -194,7 +194,7 @@ class _Parallel:
             full.insert(i, statics[i])
         compiled = self.compiled_across.get(mesh)
         if compiled is None:
-            compiled = self.compiled_across[mesh] = self.made(mesh)
+            compiled = self.compiled_across[mesh] = self.jitted_on(mesh)
         return tree_map(lambda y: own_part(y, mesh, local), compiled(*full, **named))
 
     def chosen(self, args: tuple, kwargs: dict) -> Any:
@@ -255,13 +255,13 @@ class _Parallel:
                     f"devices, but {len(there)} XLA devices are available")
             array = np.empty(n, object)
             array[:] = there[:n]
-            found = self.compiled[n] = self.made(Mesh(array, (self.axis_name,)))
+            found = self.compiled[n] = self.jitted_on(Mesh(array, (self.axis_name,)))
         return found
 
-    def made(self, mesh: Mesh) -> Any:
+    def jitted_on(self, mesh: Mesh) -> Any:
         """The compiled function on a mesh."""
         @functools.wraps(self.fun)
-        def whole(*args: Any, **kwargs: Any) -> Any:
+        def on_all_devices(*args: Any, **kwargs: Any) -> Any:
             statics = {i % len(args): args[i % len(args)] for i in self.static
                        if -len(args) <= i < len(args)}
             given = [x for i, x in enumerate(args) if i not in statics]
@@ -303,7 +303,8 @@ class _Parallel:
             return tree_unflatten(out_tree, [
                 nothing[i] if i in nothing else next(results) for i in range(out_tree.num_leaves)])
 
-        return jit(whole, static_argnums=self.static or None, donate_argnums=self.donated or None)
+        return jit(on_all_devices, static_argnums=self.static or None,
+                   donate_argnums=self.donated or None)
 
     def spec(self, place: int | None) -> PartitionSpec:
         """The spec of a value whose mapped axis is at `place`."""

@@ -15,7 +15,7 @@ from xfront_ir import ops
 from xfront_ir.core import Function
 from xfront_ir.errors import IRValueError
 from xfront_ir.fixed import Named
-from xfront_ir.ops.shard_map import part_type, whole_type
+from xfront_ir.ops.shard_map import global_type, part_type
 from xfront_ir.passes.varying import varying
 from xfront_ir.placed_builder import PlacedBuilder
 from xfront_ir.sharding import MeshAxes, Sharding, Spec, replicated
@@ -204,7 +204,7 @@ class Mapped:
         self.check_axes(axes, mesh)
         leaves, tree = tree_flatten(args)
         specs = self.inferred(mesh, axes, leaves) if self.in_specs is Infer else (
-            self.spread("in_specs", self.in_specs, args))
+            self.per_leaf("in_specs", self.in_specs, args))
         kinds, ins = [], []
         for i, (x, spec) in enumerate(zip(leaves, specs, strict=True)):
             t, weak = kind_of(self.name, x)
@@ -225,7 +225,7 @@ class Mapped:
         sets = [varies(x).union(s.axes) for x, s in zip(leaves, ins, strict=True)]
         flat = self.traced(call, kinds, mesh, axes, sets)
         result = filled(flat.out_tree, flat.function.return_types)
-        own_specs = self.spread("out_specs", self.out_specs, result)
+        own_specs = self.per_leaf("out_specs", self.out_specs, result)
         outs = [self.fitted("out_specs", spec, v.type, lambda i=i: f"result {i}")
                 for i, (spec, v) in enumerate(zip(own_specs, flat.function.returns, strict=True))]
         for v in flat.function.params[len(ins):]:
@@ -380,7 +380,7 @@ class Mapped:
 
     # --- specs ----------------------------------------------------------------------------
 
-    def spread(self, what: str, specs: Any, tree: Any) -> list[PartitionSpec]:
+    def per_leaf(self, what: str, specs: Any, tree: Any) -> list[PartitionSpec]:
         """A spec for each leaf. Raises: ValueError where specs are not a tree prefix of `tree`."""
         try:
             found = broadcast_prefix(specs, tree, is_leaf=_is_spec)
@@ -450,7 +450,7 @@ def mapped_program(name: str, body: Function, mesh: MeshAxes, axes: tuple[str, .
     """The Function of undivided values whose only op is a `shard_map`."""
     b = PlacedBuilder(name)
     weak = body.weak_params or (False,) * len(ins)
-    params = [b.param(whole_type(mesh, v.type, s), "", w)
+    params = [b.param(global_type(mesh, v.type, s), "", w)
               for v, s, w in zip(body.params, ins, weak, strict=True)]
     made = b.emit(ops.shard_map, *params, mesh=mesh, axes=axes, in_specs=tuple(ins),
                   out_specs=tuple(outs), check_vma=check_vma, body=body)

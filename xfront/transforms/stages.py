@@ -175,7 +175,7 @@ class Lowered(_Stage):
             flat, [promised(x, platform) for x in traced._leaves], lambda: traced._tree)
         n = len(flat.function.params) - len(flat.captures)
         function = captures_first(simplify(flat.function), n)
-        self._whole = function
+        self._unpruned = function
         options = traced._jitted.options
         kept = [True] * len(function.params)
         if not options.keep_unused:
@@ -188,7 +188,7 @@ class Lowered(_Stage):
         outs: Sequence[Any] = [self._place.sharding] * len(function.returns)
         types = [v.type for v in function.returns]
         if type(self._place) is not Placement:
-            own = self._place.params(self._whole, n)
+            own = self._place.params(self._unpruned, n)
             ins = [s or self._place.sharding for s, k in zip(own, kept, strict=True) if k]
             outs = self._place.known(types)
             partition = self._place.partition(
@@ -236,7 +236,7 @@ class Lowered(_Stage):
         if dialect == "hlo":
             return shown.as_hlo_text()
         if dialect == "ir":
-            return str(self._whole if stage == "lowered" else shown.function_written)
+            return str(self._unpruned if stage == "lowered" else shown.function_written)
         raise ValueError(f"as_text: unknown dialect {dialect!r}; it must be 'stablehlo', 'hlo' or "
                          "'ir'")
 

@@ -122,7 +122,7 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
         in_axes = tuple(in_axes)
     name = name_of(fun)
     _check_arguments(name, in_axes, out_axes, axis_name, sum_match, chunk)
-    spread = () if spmd_axis_name is None else _spread(name, spmd_axis_name)
+    spread = () if spmd_axis_name is None else _spmd_axes(name, spmd_axis_name)
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
@@ -280,7 +280,7 @@ def _check_arguments(name: str, in_axes: Any, out_axes: Any, axis_name: Any, sum
         _check_chunk(name, chunk, axis_name)
 
 
-def _spread(name: str, spmd_axis_name: Any) -> tuple[str, ...]:
+def _spmd_axes(name: str, spmd_axis_name: Any) -> tuple[str, ...]:
     """The axes of a mesh over which the batch is to be divided. Raises: TypeError."""
     names = (spmd_axis_name,) if isinstance(spmd_axis_name, str) else spmd_axis_name
     if not isinstance(names, tuple) or not all([isinstance(a, str) for a in names]):

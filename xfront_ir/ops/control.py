@@ -88,7 +88,7 @@ def check_types(name: str, what: str, wanted: Sequence[TensorType], got: Sequenc
             refuse_other_sums(name, f"{what} {i}", (w,), (g,))
 
 
-def spread(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+def with_nones(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     """The values at the places whose flag is set, None at the others."""
     given = iter(values)
     return [next(given) if f else None for f in flags]
@@ -115,7 +115,7 @@ def _jvp_call(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) ->
     kind, named = _caller(attrs)
     made = b.emit(kind, *operands, *[t for t in tangents if t is not None], body=moved, **named)
     n = len(body.returns)
-    return made[:n], spread(made[n:], active_out)
+    return made[:n], with_nones(made[n:], active_out)
 
 
 def _split_call(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
@@ -138,7 +138,7 @@ def _transpose_call(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -
     back, active_in = transpose_to(forced(op.attrs["body"]), linear, has_tangent(cotangents))
     kind, named = _caller(op.attrs)
     made = b.emit(kind, *values, *[ct for ct in cotangents if ct is not None], body=back, **named)
-    return join(linear, spread(made, active_in), [None] * len(values))
+    return join(linear, with_nones(made, active_in), [None] * len(values))
 
 
 def _batch_call(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
@@ -238,12 +238,12 @@ def _jvp_cond(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) ->
     if isinstance(b, SplitBuilder) and b.tangents.isdisjoint(operands):
         parts, out = _alike(lambda branch, out: linearize(branch, active, out=out), branches)
         results, made = _divided(b, index, parts, values, moving)
-        return results, spread(made, out)
+        return results, with_nones(made, out)
     out = _any_of([jvp(branch, active)[1] for branch in branches])
     made = b.emit(cond, *operands, *moving,
                   branches=tuple([jvp_to(branch, active, out) for branch in branches]))
     n = len(out)
-    return made[:n], spread(made[n:], out)
+    return made[:n], with_nones(made[n:], out)
 
 
 def _split_cond(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
@@ -342,7 +342,7 @@ def _transpose_cond(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -
     made = b.emit(cond, index, *values, *[ct for ct in cotangents if ct is not None],
                   branches=tuple([transpose_to(branch, linear, active_ct, active_in)[0]
                                   for branch in branches]))
-    return None, *join(linear, spread(made, active_in), [None] * len(values))
+    return None, *join(linear, with_nones(made, active_in), [None] * len(values))
 
 
 def _batch_cond(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
@@ -482,9 +482,9 @@ def _jvp_scan(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) ->
     moved = jvp_to(body, active, out)
     primal, dots = cut(moved.params, len(body.params))
     results, dots_out = cut(moved.returns, len(body.returns))
-    params = _in_pairs(SCAN.split(attrs, primal), SCAN.split(attrs, spread(dots, active)))
+    params = _in_pairs(SCAN.split(attrs, primal), SCAN.split(attrs, with_nones(dots, active)))
     returns = _in_pairs(SCAN.split_results(attrs, results),
-                        SCAN.split_results(attrs, spread(dots_out, out)))
+                        SCAN.split_results(attrs, with_nones(dots_out, out)))
     _, carry, _ = values = SCAN.split(attrs, operands)
     t_consts, t_carry, t_xs = SCAN.split(attrs, tangents)
     t_carry = [b.zeros(v.type) if t is None and a else t
@@ -495,7 +495,7 @@ def _jvp_scan(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) ->
                      **{**attrs, "body": inner})
     flags = SCAN.split_results(attrs, out)
     parts = cut(made, *[n for group in flags for n in (len(group), sum(group))])
-    return [*parts[0], *parts[2]], spread([*parts[1], *parts[3]], out)
+    return [*parts[0], *parts[2]], with_nones([*parts[1], *parts[3]], out)
 
 
 def _in_pairs(groups: Sequence[Sequence[Any]], tangents: Sequence[Sequence[Any]]
@@ -593,9 +593,9 @@ def _transpose_scan(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -
                      **{**attrs, "body": turned, "reverse": not attrs["reverse"]})
     of_starts, of_sums, of_rows = cut(made, len(starts), len(sums))
     per_init = [ct if lin else None
-                for ct, lin in zip(spread(of_starts, carried), of_init, strict=True)]
-    return (*join(of_consts, spread(of_sums, summed), [None] * len(consts)), *per_init,
-            *join(of_xs, spread(of_rows, into_xs), [None] * len(known_xs)))
+                for ct, lin in zip(with_nones(of_starts, carried), of_init, strict=True)]
+    return (*join(of_consts, with_nones(of_sums, summed), [None] * len(consts)), *per_init,
+            *join(of_xs, with_nones(of_rows, into_xs), [None] * len(known_xs)))
 
 
 def steady_places(body: Function, before: Positions, places: Sequence[int | None],

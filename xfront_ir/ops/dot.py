@@ -252,10 +252,10 @@ def summed_products(types: Types, attrs: Attrs) -> tuple[tuple[str, ...] | None,
     contract: Pair = attrs["contract"]
     ours, theirs = [[t.dims[a] for a in axes] for t, axes in zip(types, contract, strict=True)]
     axes = tuple([a for d in ours for a in d]) if ours == theirs else None
-    return axes, tuple([_whole_along(t, c) for t, c in zip(types, contract, strict=True)])
+    return axes, tuple([_undivided(t, c) for t, c in zip(types, contract, strict=True)])
 
 
-def _whole_along(t: TensorType, axes: Ints) -> TensorType:
+def _undivided(t: TensorType, axes: Ints) -> TensorType:
     if t.sharding is None:
         return t
     dims = [() if i in axes else d for i, d in enumerate(t.dims)]

@@ -391,11 +391,11 @@ def _infer_clamp(types: Types, attrs: Attrs) -> Types:
 def _jvp_clamp(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     """min(max(x, low), high): the tangent of the operand that alone decides, zero on ties."""
     type = op.results[0].type
-    bounds = [_whole(b, v, type) for v in op.operands]
+    bounds = [_broadcast_scalar(b, v, type) for v in op.operands]
     total = None
     for t, share in zip(tangents, _SHARES, strict=True):
         if t is not None:
-            total = sum_tangents(b, total, share(b, _whole(b, t, type), *bounds))
+            total = sum_tangents(b, total, share(b, _broadcast_scalar(b, t, type), *bounds))
     return (total,)
 
 
@@ -404,7 +404,7 @@ _SHARES = (formula(lambda t, low, x, high: where((low > x) & (low < high), t, 0)
            formula(lambda t, low, x, high: where(high < x, t, 0)))
 
 
-def _whole(b: Builder, v: Any, type: Any) -> Any:
+def _broadcast_scalar(b: Builder, v: Any, type: Any) -> Any:
     if v.type.plain is type.plain:
         return v
     return b.emit(broadcast_in_dim, v, shape=type.shape, dims=())

@@ -140,7 +140,7 @@ def _kept(fn: Callable[..., Any]) -> Callable[..., Any]:
     kept: dict[Any, tuple[Function, bool]] = {}
 
     @functools.wraps(fn)
-    def made(b: Builder, *values: Value, **known: Any) -> Any:
+    def written(b: Builder, *values: Value, **known: Any) -> Any:
         key = (*map(_type_of, values), *known.items())
         found = kept.get(key)
         if found is None:
@@ -151,17 +151,17 @@ def _kept(fn: Callable[..., Any]) -> Callable[..., Any]:
         returns = b.inline(body, values)
         return returns[0] if single else returns
 
-    return made
+    return written
 
 
 def of_values(fn: Callable[..., Term]) -> Callable[..., Value]:
     """As `formula`, for a function that runs anew at each call. Arguments that are not values are
     passed as they are."""
     @functools.wraps(fn)
-    def made(b: Builder, *given: Any, **known: Any) -> Value:
+    def written(b: Builder, *given: Any, **known: Any) -> Value:
         return fn(*[Term(b, v) if isinstance(v, Value) else v for v in given], **known).value
 
-    return made
+    return written
 
 
 def _write(fn: Callable[..., Any], like: Sequence[Value], known: dict[str, Any]

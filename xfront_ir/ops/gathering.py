@@ -409,8 +409,8 @@ scatter_max = _define_scatter("scatter_max", _jvp_scatter_extremum, None, is_num
 
 # --- axes that divide ---------------------------------------------------------------------
 
-def _whole_slices(x: TensorType, sizes: Any, taken: Sequence[int], batch: Sequence[int]
-                  ) -> list[int] | None:
+def _sliced_in_full(x: TensorType, sizes: Any, taken: Sequence[int], batch: Sequence[int]
+                    ) -> list[int] | None:
     """The dimensions of x that slices take whole, in order; None where a divided dimension is read
     or written in part."""
     kept: list[int] = []
@@ -428,7 +428,7 @@ def _spread_gather(op: OpDef, types: Types, a: Attrs, results: Types) -> Sequenc
     """Slices stay divided along dimensions that they take whole, and along batching dimensions."""
     (x, indices), windows = types, a["offset_dims"]
     batch: Ints = a["operand_batching_dims"]
-    kept = _whole_slices(x, a["slice_sizes"], a["collapsed_slice_dims"], batch)
+    kept = _sliced_in_full(x, a["slice_sizes"], a["collapsed_slice_dims"], batch)
     paired = dict(zip(a["start_indices_batching_dims"], batch, strict=True))
     if kept is None or any([d for i, d in enumerate(indices.dims) if i not in paired]):
         refuse("Use `.at[...].get(out_sharding=)` to provide output PartitionSpec for the gather "
@@ -447,7 +447,7 @@ def _spread_scatter(op: OpDef, types: Types, a: Attrs, results: Types) -> Sequen
     of_updates: Ints = a["update_window_dims"]
     windows = [d for d in range(x.ndim) if d not in taken and d not in batch]
     sizes = dict(zip(windows, [updates.shape[d] for d in of_updates], strict=True))
-    kept = _whole_slices(x, [sizes.get(d, 1) for d in range(x.ndim)], taken, batch)
+    kept = _sliced_in_full(x, [sizes.get(d, 1) for d in range(x.ndim)], taken, batch)
     places = [i for i in range(updates.ndim) if i not in of_updates]
     paired = a["scatter_indices_batching_dims"]
     free = [d for i, d in enumerate(indices.dims[:-1]) if i not in paired]

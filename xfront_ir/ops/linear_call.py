@@ -39,7 +39,8 @@ def _check_types(name: str, what: str, wanted: Sequence[TensorType], got: Sequen
                           f"{', '.join(map(str, got))}")
 
 
-def _whole(b: Builder, values: Sequence[Value], tangents: Sequence[Value | None]) -> list[Value]:
+def _with_zeros(b: Builder, values: Sequence[Value], tangents: Sequence[Value | None]
+                ) -> list[Value]:
     """The tangents, with zeros in place of None."""
     return [b.zeros(v.type) if t is None else t for v, t in zip(values, tangents, strict=True)]
 
@@ -81,7 +82,7 @@ def _jvp_linear_call(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     moved, dots = MAP.split(op.attrs, tangents)
     totals: list[Value | None] = [None] * len(op.results)
     if any(t is not None for t in moved):
-        totals = list(b.emit(linear_call, *_whole(b, linear, moved), *constants, **op.attrs))
+        totals = list(b.emit(linear_call, *_with_zeros(b, linear, moved), *constants, **op.attrs))
     by_constants = (*[False] * len(linear), *[t is not None for t in dots])
     if any(by_constants):
         out = tuple([v.type.is_inexact for v in op.results])
@@ -98,7 +99,7 @@ def _transpose_linear_call(b: Builder, op: Op, cotangents: Tangents, known: Tang
     attrs, (_, constants) = op.attrs, MAP.split(op.attrs, known)
     if LINEAR in constants:
         raise MissingRule("linear_call is linear in its linear operands only")
-    made = MAP.emit(b.emit, linear_call, (_whole(b, op.results, cotangents), constants),
+    made = MAP.emit(b.emit, linear_call, (_with_zeros(b, op.results, cotangents), constants),
                     body=attrs["transposed"], transposed=attrs["body"])
     return (*made, *[None] * len(constants))
 
@@ -159,7 +160,7 @@ def _jvp_solve(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     rhs, constants = SYSTEM.split(attrs, op.operands)
     moved, dots = SYSTEM.split(attrs, tangents)
     solution, more = SYSTEM.split_results(attrs, op.results)
-    rhs, n = _whole(b, rhs, moved), len(rhs)
+    rhs, n = _with_zeros(b, rhs, moved), len(rhs)
     by_constants = (*[False] * n, *[t is not None for t in dots])
     if any(by_constants):
         pushed = jvp_to(attrs["matvec"], by_constants, (True,) * n)
@@ -184,7 +185,7 @@ def _transpose_solve(b: Builder, op: Op, cotangents: Tangents, known: Tangents) 
                           "mode, but neither was given")
     if LINEAR in constants:
         raise MissingRule("the solution of a linear system is linear in b only")
-    cts, _ = SYSTEM.split_results(attrs, _whole(b, op.results, cotangents))
+    cts, _ = SYSTEM.split_results(attrs, _with_zeros(b, op.results, cotangents))
     made = SYSTEM.emit(b.emit, custom_linear_solve, (cts, constants),
                        matvec=transposed_matvec(attrs["matvec"], n), solve=attrs["transpose_solve"],
                        transpose_solve=_solution(attrs["solve"], n))

@@ -72,13 +72,13 @@ def _batch_reduction(b: Builder, op: Op, operands: Values, positions: Positions,
 
 
 @formula
-def _spread(reduced: Term, x: TensorType, axes: tuple[int, ...]) -> Term:
+def _broadcast_back(reduced: Term, x: TensorType, axes: tuple[int, ...]) -> Term:
     """A reduction's result, repeated along the axes that it reduced."""
     return broadcast_in_dim(reduced, shape=x.shape, dims=_without(range(x.ndim), axes))
 
 
 def _transpose_sum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
-    return (_spread(b, cotangents[0], x=op.operands[0].type, axes=op.attrs["axes"]),)
+    return (_broadcast_back(b, cotangents[0], x=op.operands[0].type, axes=op.attrs["axes"]),)
 
 
 def _jvp_extremum(greatest: bool) -> Any:
@@ -273,16 +273,16 @@ def _log_sum(x: Term, tx: Term, y: Term, ty: Term) -> tuple[Term, Term]:
 
 
 def _upwards(b: Builder, op: Op, tangents: Tangents,
-             made: Callable[[Value, Value, Value], Value]) -> Value:
-    """`made(operand, tangent, result)`, where the axis is reversed before and after if the op runs
-    from its end."""
+             tangent_of: Callable[[Value, Value, Value], Value]) -> Value:
+    """`tangent_of(operand, tangent, result)`, where the axis is reversed before and after if the op
+    runs from its end."""
     (t,), axes = tangents, (op.attrs["axis"],)
     assert t is not None
     x, y = op.operands[0], op.results[0]
     if not op.attrs["reverse"]:
-        return made(x, t, y)
+        return tangent_of(x, t, y)
     x, t, y = (b.emit(reverse, v, axes=axes) for v in (x, t, y))
-    return b.emit(reverse, made(x, t, y), axes=axes)
+    return b.emit(reverse, tangent_of(x, t, y), axes=axes)
 
 
 def _tangents(b: Builder, combine: Combine, x: Value, t: Value, y: Value, axis: int) -> Value:
@@ -308,13 +308,13 @@ def _jvp_cumprod(b: Builder, op: Op, tangents: Tangents) -> NewTangents:
     """The tangent T[i] = x[i] T[i-1] + y[i-1] t[i], where y is the result."""
     axis: int = op.attrs["axis"]
 
-    def made(x: Value, t: Value, y: Value) -> Value:
+    def tangent_of(x: Value, t: Value, y: Value) -> Value:
         n = y.type.shape[axis]
         if n > 1:
             t = b.emit(mul, t, _after(b, cut(b, y, axis, 0, n - 1), axis, 1))
         return _recurrence(b, x, t, axis)
 
-    return (_upwards(b, op, tangents, made),)
+    return (_upwards(b, op, tangents, tangent_of),)
 
 
 def _recurrence(b: Builder, x: Value, t: Value, axis: int) -> Value:
@@ -353,14 +353,14 @@ def _interleave(b: Builder, even: Value, odd: Value, axis: int) -> Value:
     n = even.type.shape[axis] + odd.type.shape[axis]
     zero = b.literal(0, even.type.dtype)
 
-    def spread(v: Value, low: int) -> Value:
+    def with_gaps(v: Value, low: int) -> Value:
         def only(amount: int) -> tuple[int, ...]:
             return tuple(amount if d == axis else 0 for d in range(v.type.ndim))
 
         high = n - low - (2 * v.type.shape[axis] - 1)
         return b.emit(pad, v, zero, low=only(low), high=only(high), interior=only(1))
 
-    return b.emit(add, spread(even, 0), spread(odd, 1))
+    return b.emit(add, with_gaps(even, 0), with_gaps(odd, 1))
 
 
 cumsum = _running("cumsum", LINEAR_OP, is_numeric, "numeric", transpose=_transpose_cumsum)

@@ -91,7 +91,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     try:
         local = tuple([part_type(mesh, attrs["axes"], t, s)
                        for t, s in zip(types, ins, strict=True)])
-        results = tuple([whole_type(mesh, t, s)
+        results = tuple([global_type(mesh, t, s)
                          for t, s in zip(body.return_types, outs, strict=True)])
     except (IRValueError, ValueError) as e:
         raise IRTypeError(f"shard_map: {e}") from None
@@ -112,7 +112,7 @@ def part_type(mesh: MeshAxes, axes: tuple[str, ...], t: TensorType, spec: Spec) 
 
 
 @lru_cache(maxsize=4096)
-def whole_type(mesh: MeshAxes, t: TensorType, spec: Spec) -> TensorType:
+def global_type(mesh: MeshAxes, t: TensorType, spec: Spec) -> TensorType:
     """The type of the whole value whose parts have the type `t`."""
     whole = t.with_shape(spec.global_shape(mesh, t.shape))
     if "explicit" not in mesh.types:
@@ -183,11 +183,11 @@ def _divided(b: SplitBuilder, attrs: Attrs, parts: Linearized,
     tangents, in_linear, out_linear = moving
     n, manual = parts.n_out, attrs["axes"]
 
-    def is_whole(i: int) -> bool:
+    def keeps_all(i: int) -> bool:
         """Whether a result of the forward side keeps the values of all devices."""
         return attrs["check_vma"] or not unmentioned(attrs, out_known[i])[0]
 
-    given = [i for kind, i in parts.residuals if kind == "out" and not is_whole(i)]
+    given = [i for kind, i in parts.residuals if kind == "out" and not keeps_all(i)]
     saved = [*parts.forward.returns[n:], *[parts.forward.returns[i] for i in given]]
     forward = remembered(parts.forward, ("saving", n, tuple(given)),
                          lambda: _saving(parts.forward, n, saved))
@@ -200,7 +200,7 @@ def _divided(b: SplitBuilder, attrs: Attrs, parts: Linearized,
     specs: list[Spec] = []
     flags: list[bool] = []
     for kind, i in parts.residuals:
-        if kind == "out" and not is_whole(i):
+        if kind == "out" and not keeps_all(i):
             kind, i = "residual", len(saved) - len(given) + given.index(i)
         flags.append(kind == "residual")
         read.append(operands[i] if kind == "param" else returned[i + (n if flags[-1] else 0)])

@@ -53,9 +53,9 @@ from .control import (
     grown_flags,
     has_tangent,
     regrouped,
-    spread,
     steady_places,
     widest,
+    with_nones,
 )
 from .families import move_batch
 from .formulas import Term, formula, where
@@ -150,7 +150,7 @@ def _jvp_while(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -
         body=regrouped(moved, ("while", len(body_consts)),
                       (*p_consts, *d_consts, *p_carry, *d_carry), moved.returns), **_kept(attrs))
     results, moving = cut(made, len(carry))
-    return results, spread(moving, of_carry)
+    return results, with_nones(moving, of_carry)
 
 
 class _Divided(NamedTuple):
@@ -256,8 +256,8 @@ def _transpose_while(b: Builder, op: Op, cotangents: Tangents, known: Tangents) 
                             select(cotangents, parts.of_carry), attrs.get("budget"))
     cond_consts, _, _ = WHILE.split(attrs, known)
     of_consts, of_carry = cut(back, sum(parts.of_consts))
-    return (*[None] * len(cond_consts), *spread(of_consts, parts.of_consts),
-            *spread(of_carry, parts.of_carry))
+    return (*[None] * len(cond_consts), *with_nones(of_consts, parts.of_consts),
+            *with_nones(of_carry, parts.of_carry))
 
 
 def _batch_while(b: Builder, op: Op, operands: Values, positions: Positions, axis: Axis) -> Batched:
@@ -469,7 +469,7 @@ def _jvp_tangent(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents)
     moved, out = jvp(tangent_loop(_types(operands), attrs), has_tangent(tangents))
     made = b.inline(moved, (*operands, *[t for t in tangents if t is not None]))
     results, d_results = cut(made, len(out))
-    return results, spread(d_results, out)
+    return results, with_nones(d_results, out)
 
 
 def _transpose_tangent(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> NewTangents:
@@ -582,7 +582,7 @@ def _transpose_turns(b: Builder, body: Function, consts: Sequence[Value], carry:
     cts = [b.zeros(t.cotangent) if ct is None else ct
            for t, ct, a in zip(types, cotangents, carried, strict=True) if a]
     made, sums = cut(b.inline(back, (*consts, *carry, count, *cts)), sum(carried))
-    return [*spread(sums, _received(body, sizes, carried)[1]), *spread(made, carried)]
+    return [*with_nones(sums, _received(body, sizes, carried)[1]), *with_nones(made, carried)]
 
 
 def _received(body: Function, sizes: _Sizes, carried: Flags
@@ -616,7 +616,7 @@ def _reversal(body: Function, sizes: _Sizes, carried: Flags, budget: Budget) -> 
             kept, at = stack.pop(b, given, t, kept)
         of_sums, moved = cut(b.inline(back, (*given, *at, *cts)), sum(summed))
         after = [b.zeros(t.cotangent) if ct is None else ct
-                 for t, ct, a in zip(types, spread(moved, passed), carried, strict=True) if a]
+                 for t, ct, a in zip(types, with_nones(moved, passed), carried, strict=True) if a]
         totals = [b.emit(lookup("add"), s, ct) for s, ct in zip(sums, of_sums, strict=True)]
         return [b.emit(lookup("sub"), t, b.full(I32, 1)), *kept, *after, *totals]
 

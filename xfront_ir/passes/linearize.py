@@ -133,10 +133,10 @@ def close_split(b: SplitBuilder, fn: Function, returns: tuple[Value, ...],
                 moved: list[Value | None], *, named: bool = True) -> Linearized:
     """Close both sides; `moved` are the linear results (None: not linear)."""
     out = [b.residual(t) for t in moved if t is not None]
-    made_again = _made_again(b, set(returns))
-    side = dead_code(Function(b.linear.name, b.linear.params, [*made_again, *b.linear.ops], out))
+    recomputed = _recomputed(b, set(returns))
+    side = dead_code(Function(b.linear.name, b.linear.params, [*recomputed, *b.linear.ops], out))
     read = {v for op in side.ops for v in op.operands}.union(side.returns)
-    again = {op.results[0] for op in made_again}
+    again = {op.results[0] for op in recomputed}
     taken = [(v, r) for v, r in b.residuals.items() if r in read and r not in again]
 
     places: dict[Value, Source] = {v: ("out", i) for i, v in reversed(list(enumerate(returns)))}
@@ -156,7 +156,7 @@ def close_split(b: SplitBuilder, fn: Function, returns: tuple[Value, ...],
                       tuple([t is not None for t in moved]), len(returns))
 
 
-def _made_again(b: SplitBuilder, kept: Iterable[Value]) -> list[Op]:
+def _recomputed(b: SplitBuilder, kept: Iterable[Value]) -> list[Op]:
     """Ops of the forward side that the linear side repeats instead of reading their results."""
     if not b.residuals:
         return []

@@ -33,7 +33,7 @@ def test_mappings_are_counted_before_they_can_have_run_out(monkeypatch):
     tested, forgotten, due = Capacity(), [], []
     for _ in range(7):
         due.append(tested.next)
-        tested.made(lambda: forgotten.append(True))
+        tested.count_program(lambda: forgotten.append(True))
     assert due == [2, 1, 2, 1, 1, 1, 2]
     assert len(forgotten) == 1 and tested.room == 520
 
@@ -42,7 +42,7 @@ def test_where_there_is_no_limit_nothing_is_counted(monkeypatch):
     monkeypatch.setattr(capacities, "MAPS", "/no/such/file")
     tested = Capacity()
     for _ in range(3):
-        tested.made(lambda: pytest.fail("nothing is to be forgotten"))
+        tested.count_program(lambda: pytest.fail("nothing is to be forgotten"))
 
 
 class _Program:

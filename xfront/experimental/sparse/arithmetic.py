@@ -16,6 +16,7 @@ from .coordinates import (
     bcoo_sum_duplicates,
     bcoo_todense,
     bcoo_update_layout,
+    broadcast_batch,
     chosen,
     expect_kind,
     gathered,
@@ -23,7 +24,6 @@ from .coordinates import (
     inside,
     over_batches,
     padded,
-    whole,
 )
 
 
@@ -48,7 +48,8 @@ def _added(one: BCOO, two: BCOO) -> BCOO:
         raise ValueError(f"sparse arrays of different shapes cannot be added: {one.shape} and "
                          f"{two.shape}")
     n_batch, n_dense = min(one.n_batch, two.n_batch), min(one.n_dense, two.n_dense)
-    parts = [whole(bcoo_update_layout(x, n_batch=n_batch, n_dense=n_dense)) for x in (one, two)]
+    parts = [broadcast_batch(bcoo_update_layout(x, n_batch=n_batch, n_dense=n_dense))
+             for x in (one, two)]
     data = jnp.concatenate([data for data, _ in parts], axis=n_batch)
     indices = jnp.concatenate([indices for _, indices in parts], axis=n_batch)
     return BCOO((data, indices), shape=one.shape)
@@ -127,7 +128,7 @@ def _elements_with_dense(mat: BCOO, v: Any, function: Any) -> Any:
         made = function(data, jnp.where(keep_wide, other, jnp.ones((), other.dtype)))
         return chosen(keep, made)
 
-    return over_batches(own.n_batch, one)(*whole(mat), v)
+    return over_batches(own.n_batch, one)(*broadcast_batch(mat), v)
 
 
 def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
@@ -166,7 +167,7 @@ def _pairs(lhs: BCOO, rhs: BCOO) -> Any:
             chosen(inside(at_b, sizes), b))
         return chosen(inside(at_a, sizes), a * there[group[:n]])
 
-    return over_batches(lhs.n_batch, one)(*whole(lhs), *whole(rhs))
+    return over_batches(lhs.n_batch, one)(*broadcast_batch(lhs), *broadcast_batch(rhs))
 
 
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
@@ -188,7 +189,7 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
 @functools.partial(jit, static_argnums=1)
 def _reduced(mat: BCOO, axes: tuple[int, ...]) -> BCOO:
     n_batch, n_sparse, _ = mat._layout()
-    data, indices = whole(mat)
+    data, indices = broadcast_batch(mat)
     sizes = mat.shape[n_batch:n_batch + n_sparse]
     data = chosen(inside(indices, sizes), data)
     data = jnp.sum(data, axis=tuple([a + 1 - n_sparse for a in axes if a >= n_batch + n_sparse]),

@@ -137,7 +137,7 @@ class JAXSparse:
         """The elements in another shape; see `bcoo_reshape`."""
         moving = above("sparse_moving")
         return self._as_self(moving.bcoo_reshape(
-            self._bcoo(), new_sizes=moving.whole_sizes(self, sizes)))
+            self._bcoo(), new_sizes=moving.resolved_sizes(self, sizes)))
 
     def astype(self, dtype: Any) -> Any:
         """The array with its elements in another dtype."""
@@ -362,7 +362,7 @@ def over_batches(n_batch: int, function: Callable[..., Any]) -> Callable[..., An
     return function
 
 
-def whole(mat: BCOO) -> tuple[Any, Any]:
+def broadcast_batch(mat: BCOO) -> tuple[Any, Any]:
     """Elements and coordinates broadcast to all of the batch axes."""
     batch = mat.shape[:mat.n_batch]
     return (jnp.broadcast_to(mat.data, batch + mat.data.shape[mat.n_batch:]),
@@ -515,7 +515,7 @@ def bcoo_todense(mat: BCOO) -> Any:
 def _todense(mat: BCOO) -> Any:
     sizes = mat._layout().parts(mat.shape)[1]
     return over_batches(mat.n_batch, lambda data, indices: scattered(indices, data, sizes))(
-        *whole(mat))
+        *broadcast_batch(mat))
 
 
 def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) -> BCOO:
@@ -554,7 +554,7 @@ def _extract(mat: BCOO, dense: Any, unique: bool) -> Any:
         first = jnp.concatenate([jnp.ones(min(1, len(group)), bool), group[1:] != group[:-1]])
         return chosen(jnp.zeros(len(group), bool).at[order].set(first), data)
 
-    return over_batches(mat.n_batch, one)(whole(mat)[1], dense)
+    return over_batches(mat.n_batch, one)(broadcast_batch(mat)[1], dense)
 
 
 # --- order and duplicates -------------------------------------------------------------------------
@@ -578,7 +578,7 @@ def _sorted(mat: BCOO) -> tuple[Any, Any]:
         order, _ = grouped(indices)
         return data[order], indices[order]
 
-    return over_batches(mat.n_batch, one)(*whole(mat))
+    return over_batches(mat.n_batch, one)(*broadcast_batch(mat))
 
 
 def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
@@ -620,7 +620,7 @@ def _distinct(mat: BCOO, remove_zeros: bool) -> Any:
         seen = jnp.zeros(len(group), bool).at[group].max(keep[order])
         return jnp.sum(seen)
 
-    return jnp.max(over_batches(mat.n_batch, one)(*whole(mat)), initial=0)
+    return jnp.max(over_batches(mat.n_batch, one)(*broadcast_batch(mat)), initial=0)
 
 
 @functools.partial(jit, static_argnums=(1, 2))
@@ -638,7 +638,7 @@ def _summed_up(mat: BCOO, nse: int, remove_zeros: bool) -> tuple[Any, Any]:
         made = made.at[group].add(chosen(keep, data)[order], mode="drop")
         return made, ends.at[group].set(indices[order], mode="drop")
 
-    return over_batches(mat.n_batch, one)(*whole(mat))
+    return over_batches(mat.n_batch, one)(*broadcast_batch(mat))
 
 
 # --- layout ---------------------------------------------------------------------------------------
@@ -704,7 +704,7 @@ def _fewer_dense(mat: BCOO, n_dense: int) -> BCOO:
         return (data.reshape(n * len(grid), *data.shape[1 + len(moved):]),
                 made.reshape(n * len(grid), made.shape[-1]))
 
-    data, indices = over_batches(mat.n_batch, one)(*whole(mat))
+    data, indices = over_batches(mat.n_batch, one)(*broadcast_batch(mat))
     return BCOO((data, indices), shape=mat.shape, indices_sorted=mat.indices_sorted,
                 unique_indices=mat.unique_indices)
 
@@ -712,7 +712,7 @@ def _fewer_dense(mat: BCOO, n_dense: int) -> BCOO:
 @jit
 def _batch_to_sparse(mat: BCOO) -> BCOO:
     """The array with its last batch axis made sparse."""
-    data, indices = whole(mat)
+    data, indices = broadcast_batch(mat)
     axis = mat.n_batch - 1
     size = mat.shape[axis]
     own = jnp.arange(size, dtype=indices.dtype).reshape(size, 1, 1)
@@ -736,7 +736,7 @@ def _sparse_to_batch(mat: BCOO) -> BCOO:
 
         return vmap(of)(jnp.arange(sizes[0], dtype=indices.dtype))
 
-    data, indices = over_batches(mat.n_batch, one)(*whole(mat))
+    data, indices = over_batches(mat.n_batch, one)(*broadcast_batch(mat))
     return BCOO((data, indices), shape=mat.shape, unique_indices=False)
 
 
@@ -752,7 +752,7 @@ def _sparse_to_dense(mat: BCOO) -> BCOO:
                                                               chosen(keep, data))
         return made, padded(keep, indices[:, :-1], sizes[:-1])
 
-    data, indices = over_batches(mat.n_batch, one)(*whole(mat))
+    data, indices = over_batches(mat.n_batch, one)(*broadcast_batch(mat))
     return BCOO((data, indices), shape=mat.shape, unique_indices=False)
 
 

@@ -24,11 +24,11 @@ from .coordinates import (
     BCOO,
     bcoo_sum_duplicates,
     bcoo_update_layout,
+    broadcast_batch,
     chosen,
     expect_kind,
     inside,
     padded,
-    whole,
 )
 
 
@@ -96,7 +96,7 @@ def _squeezed(mat: BCOO, axes: tuple[int, ...]) -> BCOO:
     own = mat._layout()
     batch, sparse, dense = own.parts([a in axes for a in range(mat.ndim)])
     sizes = own.parts(mat.shape)[1]
-    data, indices = whole(mat)
+    data, indices = broadcast_batch(mat)
     keep = inside(indices, sizes)                            # padding stays padding
     columns = np.flatnonzero(np.logical_not(sparse))
     indices = padded(keep, indices[..., columns], tuple([sizes[i] for i in columns]))
@@ -123,7 +123,7 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
 def _reversed(mat: BCOO, axes: tuple[int, ...]) -> BCOO:
     own = mat._layout()
     n = own.n_batch
-    data, indices = whole(mat)
+    data, indices = broadcast_batch(mat)
     batch = [a for a in axes if a < n]
     dense = [a + 1 - own.n_sparse for a in axes if a >= n + own.n_sparse]
     data, indices = jnp.flip(data, (*batch, *dense)), jnp.flip(indices, batch)
@@ -171,7 +171,7 @@ def _broadcast(mat: BCOO, shape: tuple[int, ...], dims: tuple[int, ...]) -> BCOO
     batch_dims, sparse_dims, dense_dims = own.parts(dims)
     n_batch = min((*sparse_dims, *dense_dims), default=len(shape))
     middle = min(dense_dims, default=len(shape))             # the first dense axis
-    data, indices = whole(mat)
+    data, indices = broadcast_batch(mat)
     behind = [n_batch + 1 + a - middle for a in dense_dims]
     data = broadcast_in_dim(data, (*shape[:n_batch], mat.nse, *shape[middle:]),
                             (*batch_dims, n_batch, *behind))
@@ -231,11 +231,11 @@ def _concatenated(operands: list[BCOO], axis: int) -> BCOO:
     shape[axis] = sum(sizes)
     if axis < n_batch:
         nse = max(x.nse for x in operands)
-        parts = [whole(_with_nse(x, nse)) for x in operands]
+        parts = [broadcast_batch(_with_nse(x, nse)) for x in operands]
         return BCOO((jnp.concatenate([d for d, _ in parts], axis),
                      jnp.concatenate([i for _, i in parts], axis)), shape=shape,
                     unique_indices=all(x.unique_indices for x in operands))
-    parts = [whole(x) for x in operands]
+    parts = [broadcast_batch(x) for x in operands]
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     made = []
     for x, (data, indices), start in zip(operands, parts, starts, strict=True):
@@ -259,7 +259,7 @@ def _concatenated(operands: list[BCOO], axis: int) -> BCOO:
 
 def _with_nse(mat: BCOO, nse: int) -> BCOO:
     """The array with padding after its elements, so that there are `nse` of them."""
-    data, indices = whole(mat)
+    data, indices = broadcast_batch(mat)
     n, more = mat.n_batch, nse - mat.nse
     if more == 0:
         return mat
@@ -273,7 +273,7 @@ def _with_nse(mat: BCOO, nse: int) -> BCOO:
 
 # --- shapes ---------------------------------------------------------------------------------------
 
-def whole_sizes(mat: Any, sizes: tuple) -> tuple[int, ...]:
+def resolved_sizes(mat: Any, sizes: tuple) -> tuple[int, ...]:
     """The sizes given to `reshape(*sizes)`, with -1 filled in. Raises: ValueError."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
@@ -323,7 +323,7 @@ def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[in
 @functools.partial(jit, static_argnums=(1, 2))
 def _reshaped(mat: BCOO, sizes: tuple[int, ...], kept: int) -> BCOO:
     mat = bcoo_update_layout(mat, n_batch=kept)
-    data, indices = whole(mat)
+    data, indices = broadcast_batch(mat)
     old, new = mat.shape[kept:], sizes[kept:]
     keep = inside(indices, old)
     indices = jnp.where(keep[..., None], indices, 0)
@@ -398,7 +398,7 @@ def bcoo_slice(mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequen
 def _sliced(mat: BCOO, starts: tuple, limits: tuple, steps: tuple) -> BCOO:
     own = mat._layout()
     shape = tuple([-(-(b - a) // s) for a, b, s in zip(starts, limits, steps, strict=True)])
-    data, indices = whole(mat)
+    data, indices = broadcast_batch(mat)
     pieces = [slice(a, b, s) for a, b, s in zip(starts, limits, steps, strict=True)]
     batch, _, dense = own.parts(pieces)
     data = data[(*batch, slice(None), *dense)]
@@ -442,7 +442,7 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
 @functools.partial(jit, static_argnums=2)
 def _dynamic(mat: BCOO, starts: list[Any], shape: tuple[int, ...]) -> BCOO:
     own = mat._layout()
-    data, indices = whole(mat)
+    data, indices = broadcast_batch(mat)
     firsts = [jnp.clip(a, 0, d - s).astype(indices.dtype)
               for a, d, s in zip(starts, mat.shape, shape, strict=True)]
     batch, sparse, dense = own.parts(firsts)

@@ -27,13 +27,13 @@ from .coordinates import (
     bcoo_fromdense,
     bcoo_sum_duplicates,
     bcoo_update_layout,
+    broadcast_batch,
     chosen,
     gathered,
     inside,
     over_batches,
     padded,
     scattered,
-    whole,
 )
 
 Numbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
@@ -147,7 +147,7 @@ def _sparse_dense(lhs: BCOO, rhs: Any, numbers: Numbers, precision: Any, kind: s
         return _one_sparse_dense(data, indices, shape, rhs, (left_c, right_c), (left_b, right_b),
                                  n_sparse, precision, kind)
 
-    return over_batches(n, one)(*whole(lhs), rhs)
+    return over_batches(n, one)(*broadcast_batch(lhs), rhs)
 
 
 def _one_sparse_dense(data: Any, indices: Any, shape: tuple[int, ...], rhs: Any,
@@ -209,7 +209,7 @@ def _both_sparse(lhs: BCOO, rhs: BCOO, numbers: Numbers, kind: str | None) -> BC
             axis=-1)
         return data.reshape(-1), padded(pairs, at, out).reshape(-1, len(out))
 
-    data, indices = over_batches(n, one)(*whole(lhs), *whole(rhs))
+    data, indices = over_batches(n, one)(*broadcast_batch(lhs), *broadcast_batch(rhs))
     return BCOO((data, indices), shape=(*lhs.shape[:n], *out))
 
 

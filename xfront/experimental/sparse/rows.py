@@ -20,11 +20,11 @@ from .coordinates import (
     bcoo_extract,
     bcoo_fromdense,
     bcoo_sort_indices,
+    broadcast_batch,
     check_batches,
     expect_kind,
     over_batches,
     padded,
-    whole,
     without_batches,
 )
 from .moving import bcoo_broadcast_in_dim, bcoo_concatenate
@@ -154,7 +154,7 @@ class BCSR(JAXSparse):
 
 @jit
 def _by_rows(mat: BCOO) -> tuple[Any, Any, Any]:
-    data, indices = whole(mat)
+    data, indices = broadcast_batch(mat)
     rows = mat.shape[mat.n_batch]
 
     def ends(row: Any) -> Any:

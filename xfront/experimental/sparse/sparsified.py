@@ -69,7 +69,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
         flat = trace_call(call, kinds, name=name, kind="sparsify", staging=False)
         given = [x if isinstance(x, BCOO) else as_operand(x) for x in leaves]
         made = _run(dead_code(flat.function), [*given, *flat.captures])
-        return tree_unflatten(flat.out_tree, [_made(x) for x in made])
+        return tree_unflatten(flat.out_tree, [_materialized(x) for x in made])
 
     return wrapped
 
@@ -83,7 +83,7 @@ class _Wide:
         self.small, self.make = small, make
 
 
-def _made(x: Any) -> Any:
+def _materialized(x: Any) -> Any:
     return x.make() if isinstance(x, _Wide) else x
 
 
@@ -102,14 +102,14 @@ def _run(function: Function, operands: Sequence[Any]) -> list[Any]:
 
 def _dense(op: Op, given: list[Any]) -> Sequence[Any]:
     def make() -> Any:
-        return emit(op.definition, *map(_made, given), **op.attrs)
+        return emit(op.definition, *map(_materialized, given), **op.attrs)
 
     name = op.definition.name
     if name == "literal" and op.attrs["value"].array.ndim == 0:
         return [_Wide(jnp.asarray(op.attrs["value"].array), make)]
     if name == "broadcast_in_dim":
         (x,), dims = given, op.attrs["dims"]
-        x = x.small if isinstance(x, _Wide) and np.ndim(x.small) == 0 else _made(x)
+        x = x.small if isinstance(x, _Wide) and np.ndim(x.small) == 0 else _materialized(x)
         sizes = dict(zip(dims, np.shape(x), strict=False))
         small = x if np.ndim(x) == 0 else jnp.reshape(
             x, [sizes.get(a, 1) for a in range(len(op.attrs["shape"]))])
@@ -151,11 +151,11 @@ def _small(x: Any) -> Any:
 
 def _add(_: Attrs, x: Any, y: Any) -> Any:
     sparse, other = (x, y) if isinstance(x, BCOO) else (y, x)
-    return added(sparse, other if isinstance(other, BCOO) else _made(other))
+    return added(sparse, other if isinstance(other, BCOO) else _materialized(other))
 
 
 def _sub(attrs: Attrs, x: Any, y: Any) -> Any:
-    return _add(attrs, x, -_made(y))
+    return _add(attrs, x, -_materialized(y))
 
 
 def _mul(_: Attrs, x: Any, y: Any) -> Any:
@@ -171,7 +171,7 @@ def _div(_: Attrs, x: Any, y: Any) -> Any:
 
 def _dot(attrs: Attrs, x: Any, y: Any) -> Any:
     kind = attrs.get("preferred")
-    return bcoo_dot_general(_made(x), _made(y),
+    return bcoo_dot_general(_materialized(x), _materialized(y),
                             dimension_numbers=(attrs["contract"], attrs["batch"]),
                             precision=attrs.get("precision"),
                             preferred_element_type=None if kind is None else kind.numpy)
@@ -192,7 +192,7 @@ def _concatenate(attrs: Attrs, *given: Any) -> Any:
 def _dynamic(attrs: Attrs, x: Any, *starts: Any) -> Any:
     if not isinstance(x, BCOO):
         raise NotImplementedError("sparse arrays cannot be start indices of dynamic_slice")
-    return bcoo_dynamic_slice(x, [_made(s) for s in starts], attrs["sizes"])
+    return bcoo_dynamic_slice(x, [_materialized(s) for s in starts], attrs["sizes"])
 
 
 _RULES: dict[str, Callable[..., Any]] = {

@@ -44,11 +44,11 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
     out = (k < 0) | ((n < 0) | (k > n))
     n, k = where(out, 1.0, n), where(out, 0.0, k)
     log = -(log1p(n) + betaln_of(n - k + 1, k + 1))
-    made = where(out, 0.0, _whole(exp(log), n, k))
+    made = where(out, 0.0, _rounded_where_sure(exp(log), n, k))
     return back(where(nothing, 1.0, made) if repetition else made)
 
 
-def _whole(made: Any, *given: Any) -> Any:
+def _rounded_where_sure(made: Any, *given: Any) -> Any:
     """`made` rounded to the integer that it must be for integers, while its error is small."""
     sure = made < 1e-2 / float(np.finfo(made.dtype).eps)
     for x in given:

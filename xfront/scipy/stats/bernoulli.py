@@ -19,9 +19,9 @@ _EXAMPLES = {
     "cdf": "[0., 1.], 0.25 -> [0.75, 1.  ]",
     "ppf": "[0.5, 0.9], 0.25 -> [0., 1.]",
 }
-_whole = Family("bernoulli", "p", placed="loc", low=0.0, high=1.0, valid=probability, whole=True,
-                examples=_EXAMPLES)
-_fixed = Family("bernoulli", "p", placed="", low=0.0, high=1.0, valid=probability, whole=True,
+_with_loc = Family("bernoulli", "p", placed="loc", low=0.0, high=1.0, valid=probability,
+                   discrete=True, examples=_EXAMPLES)
+_fixed = Family("bernoulli", "p", placed="", low=0.0, high=1.0, valid=probability, discrete=True,
                 examples=_EXAMPLES)
 
 
@@ -34,7 +34,7 @@ def _point_below(q: Any, p: Any) -> Any:
     return where(right, where(q <= 1 - p, 0.0, 1.0), math.nan)
 
 
-logpmf, pmf = _whole.densities(_log_mass)
+logpmf, pmf = _with_loc.densities(_log_mass)
 cdf = _fixed.chance("cdf", lambda k, p: where(k < 1, 1 - p, 1.0))
 ppf = _fixed.function("ppf", "q", _point_below)
 

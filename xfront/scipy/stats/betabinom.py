@@ -26,7 +26,7 @@ _EXAMPLES = {
     "pmf": "[0., 1.], 3, 2., 2. -> [0.2, 0.3]",
 }
 _betabinom = Family("betabinom", "n a b", placed="loc", low=0.0, high=lambda n, a, b: n,
-                    valid=_valid, whole=True, examples=_EXAMPLES)
+                    valid=_valid, discrete=True, examples=_EXAMPLES)
 
 
 def _log_mass(k: Any, n: Any, a: Any, b: Any) -> Any:

@@ -23,7 +23,7 @@ _EXAMPLES = {
     "pmf": "[0., 1.], 3, 0.5 -> [0.125, 0.375]",
 }
 _binom = Family("binom", "n p", placed="loc", low=0.0, high=lambda n, p: n, valid=_valid,
-                whole=True, examples=_EXAMPLES)
+                discrete=True, examples=_EXAMPLES)
 
 
 def log_choices(n: Any, k: Any) -> Any:

@@ -53,17 +53,17 @@ class Family:
         functions of the shape parameters.
       inside: a point of the support at which no formula has a pole.
       valid: whether shape parameters are valid: a function of them; None where any are.
-      whole: whether it is one of integers.
+      discrete: whether it is one of integers.
       examples: for each of its functions what `docstrings.with_example` shows.
     """
 
     def __init__(self, name: str, shapes: str = "", *, placed: str = "loc scale",
                  low: Any = -math.inf, high: Any = math.inf, inside: float = 0.0,
-                 valid: Formula | None = None, whole: bool = False,
+                 valid: Formula | None = None, discrete: bool = False,
                  examples: Mapping[str, str]) -> None:
         self.name, self.shapes, self.placed = name, shapes.split(), placed.split()
         self.low, self.high, self.inside, self.valid = low, high, inside, valid
-        self.whole, self.examples = whole, examples
+        self.discrete, self.examples = discrete, examples
 
     # --- what distributions have ------------------------------------------------------------
 
@@ -78,7 +78,7 @@ class Family:
             z = self._standard(from_loc, scale)
             below, above = self._outside(z, shapes)
             out = below | above
-            if self.whole:
+            if self.discrete:
                 out = out | _between_integers(z)
             if zero is not None:
                 out = out | zero
@@ -92,13 +92,13 @@ class Family:
 
         def density(*given: Any) -> Any:
             made = exp(log_of_density(*given))
-            if self.whole or not self._ends_somewhere():
+            if self.discrete or not self._ends_somewhere():
                 return made
             # a density of 0 at an end has a logarithm of infinite slope there
             return exp(log_of_density(*given, zero=made == 0))
 
-        names = ("logpmf", "pmf") if self.whole else ("logpdf", "pdf")
-        first = "k" if self.whole else "x"
+        names = ("logpmf", "pmf") if self.discrete else ("logpdf", "pdf")
+        first = "k" if self.discrete else "x"
         return (self._public(names[0], first, log_of_density),
                 self._public(names[1], first, density))
 
@@ -108,7 +108,7 @@ class Family:
 
         def body(x: Any, *rest: Any) -> Any:
             from_loc, shapes, scale = self._taken_apart(x, rest)
-            if self.whole:
+            if self.discrete:
                 from_loc = floor(from_loc)
             below, above = self._outside(self._standard(from_loc, scale), shapes)
             out = below | above
@@ -116,7 +116,7 @@ class Family:
             made = where(below, ends[0], where(above, ends[1], made))
             return self._where_valid(made, shapes, scale)
 
-        return self._public(name, "k" if self.whole else "x", body)
+        return self._public(name, "k" if self.discrete else "x", body)
 
     def quantile(self, name: str, formula: Formula, first: str = "q") -> Any:
         """`ppf` or `isf`."""
@@ -182,13 +182,13 @@ class Family:
         """A public function of `first`, the shape parameters, and loc and scale if it has them."""
         called = f"{self.name}.{name}"
 
-        def whole(*given: Any) -> Any:
+        def in_wide_dtype(*given: Any) -> Any:
             operands, narrow, weak = wide(called, *given)
             made = compute(*operands)
             return convert(made, narrow, weak and made.weak)
 
         names = (first, *self.shapes, *self.placed)
-        body = _taking(len(names), whole)
+        body = _taking(len(names), in_wide_dtype)
         body.__name__, body.__qualname__ = name, called
         body.__module__ = f"xfront.scipy.stats.{self.name}"
         body.__doc__ = with_example(f"{_SAID.get(name, name)}: see the module.", f"stats.{called}",
@@ -250,22 +250,22 @@ def _log_standard(from_loc: Any, scale: Any) -> Any:
     return where(fits, log(where(fits, z, 1)), apart)
 
 
-def _taking(count: int, whole: Callable[..., Any]) -> Any:
-    """`whole` as a function of exactly `count` named arguments."""
+def _taking(count: int, in_wide_dtype: Callable[..., Any]) -> Any:
+    """`in_wide_dtype` as a function of exactly `count` named arguments."""
     def one(a: Any) -> Any:
-        return whole(a)
+        return in_wide_dtype(a)
 
     def two(a: Any, b: Any) -> Any:
-        return whole(a, b)
+        return in_wide_dtype(a, b)
 
     def three(a: Any, b: Any, c: Any) -> Any:
-        return whole(a, b, c)
+        return in_wide_dtype(a, b, c)
 
     def four(a: Any, b: Any, c: Any, d: Any) -> Any:
-        return whole(a, b, c, d)
+        return in_wide_dtype(a, b, c, d)
 
     def five(a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
-        return whole(a, b, c, d, e)
+        return in_wide_dtype(a, b, c, d, e)
 
     return (one, two, three, four, five)[count - 1]
 

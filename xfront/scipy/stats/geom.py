@@ -16,7 +16,7 @@ _EXAMPLES = {
     "logpmf": "[1., 2.], 0.5 -> [-0.693, -1.386]",
     "pmf": "[1., 2.], 0.5 -> [0.5 , 0.25]",
 }
-_geom = Family("geom", "p", placed="loc", low=1.0, inside=1.0, valid=probability, whole=True,
+_geom = Family("geom", "p", placed="loc", low=1.0, inside=1.0, valid=probability, discrete=True,
                examples=_EXAMPLES)
 
 

@@ -25,7 +25,7 @@ _EXAMPLES = {
     "logpmf": "[0., 2.], 3, 0.4 -> [-2.749, -1.979]",
     "pmf": "[0., 2.], 3, 0.4 -> [0.064, 0.138]",
 }
-_nbinom = Family("nbinom", "n p", placed="loc", low=0.0, valid=_valid, whole=True,
+_nbinom = Family("nbinom", "n p", placed="loc", low=0.0, valid=_valid, discrete=True,
                  examples=_EXAMPLES)
 
 

@@ -26,7 +26,7 @@ _EXAMPLES = {
     "entropy": "[1., 3.] -> [1.305, 1.931]",
 }
 _poisson = Family("poisson", "mu", placed="loc", low=0.0, valid=lambda mu: mu >= 0,
-                  whole=True, examples=_EXAMPLES)
+                  discrete=True, examples=_EXAMPLES)
 _SUMMED = {32: (10.0, 48), 64: (100.0, 256)}
 """By bits of the dtype: the greatest mu for which the entropy is summed, and how many terms."""
 _ASYMPTOTIC = (-1 / 12, -1 / 24, -19 / 360, -9 / 80, -863 / 2520, -1375 / 1008, -33953 / 5040,
