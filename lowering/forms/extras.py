@@ -34,7 +34,7 @@ class Extras(NamedTuple):
 
 NOTHING = Extras()
 
-ALWAYS = {"cpu": Extras(needed=NEEDED), "tpu": Extras(forms=7), "cuda": Extras(forms=1)}
+ALWAYS = {"cpu": Extras(needed=NEEDED), "tpu": Extras(forms=8), "cuda": Extras(forms=1)}
 """The extras of every program on a platform: a change of a form must change its number."""
 
 

@@ -12,6 +12,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.indexing import concatenate
+from xfront_ir.traits import ELEMENTWISE
 from xfront_ir.types import I32
 
 
@@ -39,9 +40,24 @@ def joined_halves(place: Place, op: Op) -> list[Value] | None:
     return list(made.operands)
 
 
+def stays_joined(place: Place, op: Op) -> bool:
+    """Elementwise operations do not lead to a reshape that takes the pairs apart again, as in the
+    gradient of the reshape: XLA would compute them on pairs, and neither reshape moves anything."""
+    joined = {op.results[0]}
+    for later in place.function.ops:
+        if joined.isdisjoint(later.operands):
+            continue
+        if (later.definition is ops.reshape
+                and later.attrs["shape"] == op.operands[0].type.shape):
+            return False
+        if ELEMENTWISE in later.definition.traits:
+            joined.update(later.results)
+    return True
+
+
 # Memory is laid out in tiles of 128 elements of the last axis. The axis of two elements, or a short
 # axis behind it, fills few of these.
-@form(ops.reshape, when=_joins_pairs, reads=joined_halves)
+@form(ops.reshape, when=_joins_pairs, only=stays_joined, reads=joined_halves)
 def interleave(b: Builder, op: Op, pairs: Value, even: Value, odd: Value) -> Value:
     """A select between two arrays: one has its elements at even places, the other at odd ones."""
     shape, at = op.attrs["shape"], _axis_of_pairs(op)

@@ -238,6 +238,17 @@ def test_halves_are_interleaved_before_short_axes(dtype: Any) -> None:
         assert made is fn
 
 
+def test_halves_that_are_parted_again_are_not_interleaved() -> None:
+    """As in the gradient of a function of interleaved numbers."""
+    def total(x: Any) -> Any:
+        return jnp.sum(jnp.sin(jnp.stack([x, -x], -1).ravel()))
+
+    fn = simplify(xfront.make_ir(xfront.grad(total))(np.ones(64, np.float32)).ir)
+    assert special(fn) is fn
+    fn = simplify(xfront.make_ir(total)(np.ones(64, np.float32)).ir)
+    assert [form.name for _, form in taken(special(fn))] == ["shape.interleave"]
+
+
 # --- text -----------------------------------------------------------------------------------
 
 FILES = sorted((Path(__file__).parent / "golden" / "accelerators").glob("*.ir"))
