@@ -478,6 +478,14 @@ class RuleContext:
                             {"callee": symbol}, None, 0, self.loc, self.ip)
         return list(made.results)
 
+    def barrier(self, value: Any, type_: TensorType) -> Any:
+        """The same value, which XLA computes by itself. Terms of a sum stay as they are: behind a
+        barrier in a body Shardy would take them for the sum."""
+        held = type_.sharding
+        if held is not None and held.spec.unreduced:
+            return value
+        return self.create("stablehlo.optimization_barrier", [value], [type_])
+
     def fence(self, value: Any, type_: TensorType) -> Any:
         """The same value, behind a fence: XLA's CPU compiler then computes it once, however many
         ops read it. On other platforms, and where fences are off, it is a barrier."""

@@ -155,7 +155,7 @@ def _scatter_with(combine: Callable[..., Callable[..., Any]] | None) -> Callable
         indices, updates = _undivided(ctx, op, indices, updates)
         if ctx.is_shared and compat.VERSION < (0, 11) and not _is_constant(x):
             # XLA adds up the place in the whole and that in a device's part, if both are slices
-            x = ctx.create("stablehlo.optimization_barrier", [x], [operand])
+            x = ctx.barrier(x, operand)
         indices, of_indices = widened(ctx, indices, op.operands[1].type, limits)
         clipped = a["mode"] == "clip" and limits
         key = (op.definition, operand, of_indices, of_updates, *a, *a.values())

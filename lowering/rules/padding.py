@@ -55,7 +55,7 @@ def apart(ctx: RuleContext, x: Any, of: TensorType, starts: Sequence[int], limit
     """
     if ctx.is_shared and any([start == 0 and 0 < n - limit < ctx.num_partitions for start, limit, n
                               in zip(starts, limits, of.shape, strict=True)]):
-        return ctx.create("stablehlo.optimization_barrier", [x], [of])
+        return ctx.barrier(x, of)
     return x
 
 

@@ -45,7 +45,7 @@ def _reduced(ctx: RuleContext, op: Op, operands: Sequence[Any], inits: Sequence[
     x, type, padding = kept[0]
     if n == 1 and ctx.platform == "cpu" and type.dtype.is_float and _leaves_axes(a):
         # XLA makes padding between elements a dilation, which its library forgets
-        kept = [(ctx.create("stablehlo.optimization_barrier", [x], [type]), type, padding)]
+        kept = [(ctx.barrier(x, type), type, padding)]
     later = tuple([w == 1 and (max(by, step) > 1 or any(pair))
                    for by, w, step, pair in zip(base, window, strides, padding, strict=True)])
     shape = tuple([m if late else out for m, out, late in zip(

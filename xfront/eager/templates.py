@@ -243,7 +243,7 @@ class _Probe(Trace):
         state.asked += 1
 
     @inputs.setter
-    def inputs(self, value: Any) -> None:  # type: ignore[override]
+    def inputs(self, _: Any) -> None:  # type: ignore[override]
         pass
 
 
