@@ -48,20 +48,20 @@ def adaptive(jax: Any, jnp: Any) -> Program:
     return jax.vmap(solved), (jnp.asarray(starts),)
 
 
-@workload("odeint of a stiff pendulum, gradient by the adjoint")
+@workload("odeint of a driven pendulum, gradient by the adjoint")
 def adjoint(jax: Any, jnp: Any) -> Program:
-    """jax.experimental.ode through 60 times, the loss of a trajectory."""
+    """jax.experimental.ode through 80 times, the loss of a trajectory."""
     odeint = part(jax, "experimental.ode").odeint
 
     def slope(y: Any, t: Any, p: Any) -> Any:
         return jnp.array([y[1], -p[0] * jnp.sin(y[0]) - p[1] * y[1] + p[2] * jnp.cos(2.0 * t)])
 
     def loss(p: Any, times: Any, seen: Any) -> Any:
-        path = odeint(slope, jnp.array([1.0, 0.0]), times, p, rtol=1e-4, atol=1e-4)
+        path = odeint(slope, jnp.array([1.0, 0.0]), times, p, rtol=1e-5, atol=1e-5)
         return jnp.mean((path[:, 0] - seen) ** 2)
 
-    return jax.value_and_grad(loss), (jnp.array([4.0, 0.2, 0.5]), jnp.linspace(0.0, 15.0, 60),
-                                      jnp.cos(2.0 * jnp.linspace(0.0, 15.0, 60)))
+    times = jnp.linspace(0.0, 20.0, 80)
+    return jax.value_and_grad(loss), (jnp.array([4.0, 0.5, 0.5]), times, jnp.cos(2.0 * times))
 
 
 @workload("neural differential equation, gradient through RK4")

@@ -202,7 +202,7 @@ def hidden(jax: Any, jnp: Any) -> Program:
 
 @workload("walkers of an affine-invariant ensemble")
 def walkers(jax: Any, jnp: Any) -> Program:
-    """A hundred walkers in a banana of ten dimensions, 40 stretch moves."""
+    """Four hundred walkers in a banana of ten dimensions, 40 stretch moves."""
     def logp(x: Any) -> Any:
         return -jnp.sum(5.0 * (x[1:] - x[:-1] ** 2) ** 2 + 0.5 * (1 - x[:-1]) ** 2)
 
@@ -218,7 +218,7 @@ def walkers(jax: Any, jnp: Any) -> Program:
 
         def turn(x: Any, key: Any) -> Any:
             a, b = jax.random.split(key)
-            first, second = x[:50], x[50:]
+            first, second = x[:200], x[200:]
             first = half(a, first, second)
             second = half(b, second, first)
             x = jnp.concatenate([first, second])
@@ -226,7 +226,7 @@ def walkers(jax: Any, jnp: Any) -> Program:
 
         return jax.lax.scan(turn, x, jax.random.split(key, 40))
 
-    return step, (jax.random.key(3), 0.3 * normal(jnp, 100, 10))
+    return step, (jax.random.key(3), 0.3 * normal(jnp, 400, 10))
 
 
 @workload("variational inference of a hierarchy, gradient")
