@@ -82,7 +82,7 @@ class _Search:
             return (_OF_REDUCTION,) * len(op.results)
         if _is_otherwise(op):
             self.found |= bool(read & _OF_REDUCTION) and op.results[0].type.size >= _LEAST
-            return (read | _OTHERWISE,)
+            return (read | _OTHERWISE,) * len(op.results)
         return (read if _in_loops(op) else 0,) * len(op.results)
 
     def _flags_of_bodies(self, op: Op, given: Sequence[int]) -> Sequence[int]:

@@ -231,23 +231,24 @@ def _float_divmod(x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
 
 
 @binary()
-def remainder(x: Any, y: Any) -> Any:
+def remainder(x: ArrayLike, y: ArrayLike) -> Array:
     """x - y floor(x / y), with y's sign; 0 for an integer over zero. Source: `numpy.remainder`.
 
     >>> jnp.remainder(jnp.array([7, -7, 3]), 4)
     Array([3, 1, 3], dtype=int32)
     """
-    x, y = _numbers("remainder", x, y)
-    if x.value.type.dtype.is_integer:
-        y = where(y == 0, 1, y)
-    rest = emit(ops.rem, x, y)
-    if x.value.type.dtype.is_unsigned:
+    top, bottom = _numbers("remainder", x, y)
+    dtype = top.value.type.dtype
+    if dtype.is_integer:
+        bottom = where(bottom == 0, 1, bottom)
+    rest = emit(ops.rem, top, bottom)
+    if dtype.is_unsigned:
         return rest
-    apart = (rest < 0) != (y < 0)
+    apart = (rest < 0) != (bottom < 0)
     nothing = rest == 0
-    if x.value.type.dtype.is_float:
-        rest = where(nothing, _zero_of(rest, y), rest)
-    return where(apart & ~nothing, rest + y, rest)
+    if dtype.is_float:
+        rest = where(nothing, _zero_of(rest, bottom), rest)
+    return where(apart & ~nothing, rest + bottom, rest)
 
 
 def _zero_of(rest: Tracer, y: Tracer) -> Tracer:

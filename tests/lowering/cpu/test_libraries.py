@@ -221,6 +221,7 @@ def test_programs_whose_8_bit_integers_meet_no_reduction_keep_the_library() -> N
     assert chosen(lambda x: xfront.jit(jnp.max, static_argnums=1)(x, 1) + 1, x)
     assert chosen(lambda x: (x + 1).T.max(1), x)
     assert not chosen(lambda x: x.max(0), x)
+    assert not chosen(lambda x: xfront.lax.optimization_barrier((x, x)), x)
     assert not chosen(lambda x: (x + 1).max(), x[:500])
     assert not chosen(lambda x: x.max(1) + 1, x.astype(np.int16))
     assert not chosen(lambda x: jnp.maximum(x, 0.0).sum(), x.astype(np.float32))
