@@ -42,6 +42,8 @@ _LONG_SUMS, _MOST_OF_LONG = 256, 3 * 2 ** 21
 """Products whose sums have at least the first number of terms YNNPACK divides from the second
 number of multiplications on."""
 _FEW_ROWS = 64
+_TURNS = 16
+"""Of a loop whose number of turns is not known."""
 
 _SET_UP = 400.0
 """The microseconds in which YNNPACK sets up a reduction before its first run."""
@@ -82,23 +84,28 @@ def options(function: Function, for_speed: bool) -> tuple[tuple[str, str], ...]:
     return ((OPTION, ",".join("LIBRARY_FUSION_TYPE_" + name for name in kept)),)
 
 
-def _ops_inside(function: Function) -> Iterator[Op]:
-    """Yield the products and convolutions of a function and of its bodies, each body once."""
-    seen, left = {function}, [function]
+def _ops_inside(function: Function) -> Iterator[tuple[Op, int]]:
+    """Yield the products and convolutions of a function and of its bodies, each body once, with the
+    number of times that they run."""
+    seen, left = {function}, [(function, 1)]
     while left:
-        for op in left.pop().ops:
+        inside, runs = left.pop()
+        for op in inside.ops:
             if op.definition in (ops.dot_general, ops.conv_general_dilated):
-                yield op
+                yield op, runs
             elif op.definition.has_bodies:
-                inside = {body for body in bodies_of(op) if body not in seen}
-                seen |= inside
-                left.extend(inside)
+                regions = op.definition.regions
+                turns = regions.turns(op.attrs) if regions.is_loop else 1
+                new = {body for body in bodies_of(op) if body not in seen}
+                seen |= new
+                left.extend([(body, runs * (_TURNS if turns is None else turns)) for body in new])
 
 
-def _is_faster(found: list[Op], definition: OpDef, times: Callable[[Op], Times]) -> bool:
+def _is_faster(found: list[tuple[Op, int]], definition: OpDef, times: Callable[[Op], Times]
+               ) -> bool:
     """Whether Eigen takes less time for the ops of a definition."""
-    taken = [times(op) for op in found if op.definition is definition]
-    of_ynnpack, of_eigen = (sum(t[i] for t in taken) for i in (0, 1))
+    taken = [(times(op), runs) for op, runs in found if op.definition is definition]
+    of_ynnpack, of_eigen = (sum(t[i] * runs for t, runs in taken) for i in (0, 1))
     return of_eigen < GAIN * of_ynnpack and of_ynnpack - of_eigen >= LEAST_GAIN
 
 

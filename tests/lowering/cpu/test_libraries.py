@@ -225,3 +225,19 @@ def test_programs_whose_8_bit_integers_meet_no_reduction_keep_the_library() -> N
     assert not chosen(lambda x: (x + 1).max(), x[:500])
     assert not chosen(lambda x: x.max(1) + 1, x.astype(np.int16))
     assert not chosen(lambda x: jnp.maximum(x, 0.0).sum(), x.astype(np.float32))
+
+
+def test_products_in_loops_count_at_every_turn() -> None:
+    """One product gains with Eigen; forty turns of another, with few rows, lose more."""
+    w, x, h = (np.ones(s, np.float32) for s in ((128, 64), (640, 128), (16, 512)))
+
+    def run(w, x, h, turns):
+        u = jnp.ones((128, 512))
+        return x @ w, xfront.lax.fori_loop(0, turns, lambda i, h: (h @ u.T) @ u, h)
+
+    def chosen(turns):
+        fn = simplify(xfront.make_jaxpr(run, static_argnums=3)(w, x, h, turns).ir)
+        return dict(libraries.options(fn, True)).get(libraries.OPTION, "")
+
+    assert chosen(2) and "INDIVIDUAL_DOT" not in chosen(2)
+    assert not chosen(40)
