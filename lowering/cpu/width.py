@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from lowering import disk_cache
+from lowering import compat, disk_cache
+from xfront_ir import ops
+from xfront_ir.analysis import functions
 from xfront_ir.core import Function, bodies_of
 from xfront_ir.traits import MERGED
 
@@ -18,11 +20,17 @@ LEAST = 2 ** 15
 """The least elements of an array for whose sake a program gets wide vectors: kernels of smaller
 ones take as long to start as to run."""
 
+_WRONG = (ops.atan, ops.atan2)
+"""Before jaxlib 0.12, XLA's own arctangent of vectors of 512 bits is wrong in half of the lanes."""
+
 
 def options(function: Function) -> tuple[tuple[str, int], ...]:
     """XLA's option for a program, bodies included; none where its default is as good, or where
     `XLA_FLAGS` says it."""
     if not has_wide(disk_cache.cpu_text()) or OPTION in disk_cache.xla_flags():
+        return ()
+    if compat.VERSION < (0, 12) and any([
+            op.definition in _WRONG for fn in functions(function) for op in fn.ops]):
         return ()
     seen, left = {function}, [function]
     while left:

@@ -7,7 +7,7 @@ import pytest
 
 import xfront
 import xfront.numpy as jnp
-from lowering import compile, disk_cache
+from lowering import compat, compile, disk_cache
 from lowering.cpu import width
 from lowering.forms.extras import NOTHING, Extras
 from tests.lowering.cpu.against_plain import named
@@ -49,6 +49,24 @@ def test_which_programs(func, monkeypatch) -> None:
     assert width.options(func([named("f32", least)], lambda b, x: [x])) == ()
     monkeypatch.setattr(disk_cache, "xla_flags", lambda: f"--{width.OPTION}=256")
     assert width.options(elementwise(func, least)) == ()
+
+
+def test_arctangents_before_0_12_keep_narrow_vectors(func, monkeypatch) -> None:
+    """XLA's own are wrong in half of the lanes of 512 bits; small ones beside large arrays too."""
+    alone = elementwise(func, width.LEAST, ops.atan)
+    beside = func([named("f32", 8), named("f32", width.LEAST)], lambda b, x, y: [
+        b.emit(ops.atan2, x, x), b.emit(ops.exp, y)])
+    for version, expected in (((0, 11), ()), ((0, 12), CHOSEN)):
+        monkeypatch.setattr(compat, "VERSION", version)
+        assert width.options(alone) == width.options(beside) == expected
+
+
+def test_arctangents_are_right() -> None:
+    x, small = np.linspace(-3, 3, width.LEAST, dtype=np.float32), np.linspace(-3, 3, 100)
+    small = small.astype(np.float32)
+    made = xfront.jit(lambda x, y: (jnp.arctan(x), jnp.arctan(y), jnp.sin(x)))(x, small)
+    for got, given in zip(made, (x, small), strict=False):
+        np.testing.assert_allclose(got, np.arctan(given), rtol=1e-6)
 
 
 def test_it_is_an_option_of_forms(func) -> None:
