@@ -241,10 +241,11 @@ def _min(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
 def _bound(ctx: RuleContext, end: Callable[[dtypes.DType], Any], type: TensorType) -> Any:
     """The bound that lets a clamp do what an extremum does: an infinity, if the dtype has any.
 
-    Extrema of floats are written so beside reductions. XLA's CPU
-    compiler has YNNPACK compute extrema in one loop with the reductions that read them or that they
-    read, on all jaxlibs so far, and there the greater of NaN and a number is the number: the sum of
-    `relu(x)` would be finite. XLA computes clamps itself, with NaN."""
+    Extrema of floats are written so beside reductions. XLA's CPU compiler has YNNPACK compute
+    extrema in one loop with the reductions that read them or that they read, on all jaxlibs so far,
+    and there the greater of NaN and a number is the number: the sum of `relu(x)` would be finite.
+    XLA computes clamps itself, with NaN.
+    """
     return ctx.constant(end(type.dtype), TensorType((), type.dtype))
 
 
